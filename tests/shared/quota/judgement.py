@@ -177,7 +177,10 @@ class Judgement:
                 yield Promise(preemptor, evict.claim.flavors)
 
     def room_kept(self) -> Iterator[Promise]:
-        """Entitled work that waits only for evictions or for a delay to end: its room is as good as claimed."""
+        """Entitled work that waits only for evictions or for a delay to end: its room is as good as claimed.
+
+        Entitled beside what is kept for work before it in its leaf.
+        """
         book = self.with_claims(self.later_used.without(*(evict.workload for evict in self.plan.evictions)))
         promised = {promise.work.key: promise for promise in self.promises_made()}
         new = [promise for promise in promised.values() if promise.work.key not in self.claims]
@@ -185,14 +188,16 @@ class Judgement:
             book.add(promise.work, promise.flavors)
         reasons = PendingReasons(self.plan)
         for leaf in self.snapshot.leaves.values():
+            before = list(new)
             for work in leaf.pending:
                 waiting = reasons.why(work)
                 if waiting is None or waiting.reason not in KEPT or work.key in {**self.claims, **promised}:
                     continue
                 for flavors in ways_to_run(self.snapshot, work):
-                    if any(self.beyond_min(leaf, work, flavors)) or not self.was_entitled(leaf, work, flavors, new):
+                    if any(self.beyond_min(leaf, work, flavors)) or not self.was_entitled(leaf, work, flavors, before):
                         continue
                     if waiting.reason is WaitReason.ROOM_DELAYED or book.fits(work, flavors):
                         book.add(work, flavors)
-                        yield Promise(work, flavors)
+                        before.append(Promise(work, flavors))
+                        yield before[-1]
                         break

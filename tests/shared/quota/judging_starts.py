@@ -31,10 +31,8 @@ def _of_start(judgement: Judgement, start: Start) -> Iterator[str]:
         return
     if dict(flavors) not in ways_to_run(judgement.snapshot, work):
         yield "it cannot take these flavors"
-    claim = judgement.claims.get(work.key)
-    if claim is not None and dict(claim.flavors) == dict(flavors):
-        del judgement.claims[work.key]
-    elif claim is None:
+    claim = judgement.claims.pop(work.key, None)
+    if claim is None or dict(claim.flavors) != dict(flavors):
         yield from _of_tier(judgement, leaf, start)
         yield from _of_those_before(judgement, leaf, start)
     yield from (
