@@ -128,9 +128,7 @@ class BorrowingLeaves(Contest):
     def predicted(self, parent: str, child: str) -> PredictedRank:
         if child in self._leaves or not self._predictions.knows(child):
             return UNKNOWN
-        if self.is_skipped(parent, child) or not self._predictions.had_room(child):
-            return NOTHING_FITS
-        return self._predictions.of(parent, child)
+        return NOTHING_FITS if self.is_skipped(parent, child) else self._predictions.of(parent, child)
 
     def is_skipped(self, parent: str, child: str) -> bool:
         if child in self._leaves:

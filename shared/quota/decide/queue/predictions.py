@@ -4,7 +4,7 @@ Known for leaves that this round has not changed and none of whose workloads is 
 fits is the head. Everything that does not depend on the room is kept in the cycle cache.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from datetime import datetime
 from operator import itemgetter
 
@@ -14,30 +14,23 @@ from shared.quota.decide.state.first_fits import (
     FirstFits,
     Rooms,
     first_within,
-    is_one_within,
-    needs_within,
 )
 from shared.quota.decide.state.leaves_in_order import (
     NO_MARGIN,
     LeavesInOrder,
     Margins,
-    Needs,
     Rank,
     least_needs,
     lowest_needs,
     margins_of,
-    needs_above,
     oldest_queued,
 )
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import NOTHING_AVAILABLE, Available, Keys, Path
+from shared.quota.decide.state.usage import NOTHING_AVAILABLE, Available, Keys
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.resources import Amount, FlavorResource
-
-Amounts = Callable[[Path, Keys], tuple[Amount, ...] | None]
-"""What is available of these keys to the group at the start of a path; None: of one a limit is exceeded."""
 
 
 class Predictions:
@@ -47,7 +40,6 @@ class Predictions:
         "_cache",
         "_changed",
         "_changed_parents",
-        "_needs",
         "_rooms_of",
         "_shares",
         "_snapshot",
@@ -64,14 +56,14 @@ class Predictions:
         self._shares = Shares(inputs.snapshot, cache.weights)
         self._used = UsedSums(inputs.snapshot.numbers)
         self._rooms_of: dict[str, Rooms] = {}
-        self._needs: dict[str, Needs | None] = {}
         barred, started = inputs.taken_over.barred_leaves, _not_simple(inputs)
         self._changed = {*usage.touched, *block.leaves, *cache.maybe_entitled, *cache.evicting, *barred, *started}
         self._changed_parents = {inputs.snapshot.leaves[name].path[1] for name in self._changed}
 
     def knows(self, group: str) -> bool:
         """Whether all below this group is predictable: `of` and `bound` know it."""
-        return self._needs_of(group) is not None
+        order = None if group in self._changed_parents else self._order(group)
+        return order is not None and not order.others
 
     def knows_leaf(self, leaf: str) -> bool:
         """Whether this leaf's first head is predictable."""
@@ -81,9 +73,7 @@ class Predictions:
     def prepare(self) -> None:
         """Find out all that does not depend on what is available, so that the next cycle need not."""
         for group in self._cache.tree.children:
-            order = self._order(group)
-            if order is not None:
-                self._needs_above(group, order)
+            self._order(group)
 
     def of(self, parent: str, group: str) -> PredictedRank:
         """The rank of the best head of a group that is known among the children of `parent`."""
@@ -102,24 +92,11 @@ class Predictions:
                     best = rank, step
         return PredictedRank(is_known=True, rank=None if best is None else self._rank(parent, group, best[1]))
 
-    def had_room(self, group: str) -> bool:
-        """Whether there was room for something below a group that is known when the pass began."""
-        return self.has_room(group, self.views.amounts)
-
-    def has_room(self, group: str, amounts: Amounts) -> bool:
-        """Whether there is room for something below a group that is known, by what is available above it.
-
-        Also after starts elsewhere: what is left to the group itself is as it was when the pass began.
-        """
-        above = self._cache.tree.paths[group][1:]
-        for keys, (least, needs) in (self._needs_of(group) or {}).items():
-            room = amounts(above, keys)
-            if room is not None and needs_within(least, room) and is_one_within(needs, room):
-                return True
-        return False
-
     def bound(self, parent: str, group: str) -> Rank | None:
-        """A rank that no head of a group that is known comes before, whatever is available; None: nothing could fit."""
+        """A rank that no head of a group that is known comes before, whatever is available; None: nothing could fit.
+
+        What is available is looked at only when it is the group's turn.
+        """
         order = self._order(group)
         if order is None:
             return None
@@ -174,20 +151,6 @@ class Predictions:
             return min(margin, left + kept) if margin >= 0 and left >= 0 else NOTHING_AVAILABLE
 
         return available
-
-    def _needs_of(self, group: str) -> Needs | None:
-        """What the steps below need of what is available above the group; None: not all there is predictable."""
-        if group not in self._needs:
-            order = None if group in self._changed_parents else self._order(group)
-            self._needs[group] = None if order is None or order.others else self._needs_above(group, order)
-        return self._needs[group]
-
-    def _needs_above(self, group: str, order: LeavesInOrder) -> Needs:
-        margins = self._margins(group)
-        known = self._cache.needs_above.get(group)
-        if known is None or known.order is not order or known.margins is not margins:
-            known = self._cache.needs_above[group] = needs_above(order, margins)
-        return known.needs
 
     def _margins(self, group: str) -> Margins:
         found = self._cache.margins.get(group)

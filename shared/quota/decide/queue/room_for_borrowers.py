@@ -26,6 +26,7 @@ class RoomForBorrowers:
         self._tree = inputs.cache.tree
         self._usage = usage
         self._predictions = predictions
+        self._at_first = predictions.views
         self._keys = tuple(inputs.snapshot.numbers[ROOT])
         self._deferred = deferred
         self._deferred_in: dict[str, list[WorkloadId]] = {}
@@ -37,10 +38,6 @@ class RoomForBorrowers:
         """By leaf: the place in its queue before which nothing fitted when the pass began; None: nothing did."""
         self._ordered = {self._leaves[name].leaf.path[1] for name in usage.touched if self._held_back(name)}
         """Parents of leaves in which workloads waited behind a head that might have started."""
-        self._started_below: set[str] = set()
-        """Parents of leaves in which something has started in this pass."""
-        self._not_out: dict[str, str] = {}
-        """By group: a child that was not out when last looked at."""
 
     @property
     def _moment(self) -> int:
@@ -59,7 +56,7 @@ class RoomForBorrowers:
             return False
         if cached is None:
             path = self._tree.paths[group]
-            return self._tree.has_guarantee_below(group) or could_fit(requests, self._predictions.views.room(path))
+            return self._tree.has_guarantee_below(group) or could_fit(requests, self._at_first.room(path))
         room = self._room(cached.leaf.path[1], at_first=True)
         if self._was_too_little(cached, room):
             return False
@@ -67,7 +64,7 @@ class RoomForBorrowers:
 
     def had_room(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
         """Return whether that much was available when the pass began."""
-        available = self._predictions.views.room(path)
+        available = self._at_first.room(path)
         return all(amount <= available(key) for key, amount in zip(keys, amounts, strict=True))
 
     def fits_within_min(self, leaf: str) -> bool:
@@ -98,32 +95,6 @@ class RoomForBorrowers:
 
     def _could_fit_below(self, group: str, requests: SmallestRequests) -> bool:
         """Return whether something in that subtree fits."""
-        if self._is_as_predicted(group):
-            return self._predictions.has_room(group, self._usage.amounts)
-        return self._could_fit_in(group, requests) and self._has_child_with_room(group)
-
-    def _is_as_predicted(self, group: str) -> bool:
-        """Return whether nothing below the group has changed in this pass: a deferred workload may have had victims."""
-        if group == ROOT or group in self._started_below or self._deferred_in:
-            return False
-        return self._predictions.knows(group)
-
-    def _has_child_with_room(self, group: str) -> bool:
-        """Return whether some child of a group is not out. Leaves are not looked at: the group itself was."""
-        children = self._tree.children[group]
-        latest = self._not_out.get(group)
-        if latest in children and not self.is_out(latest):
-            return True
-        for child in children:
-            if child in self._leaves:
-                return True
-            if not self.is_out(child):
-                self._not_out[group] = child
-                return True
-        return False
-
-    def _could_fit_in(self, group: str, requests: SmallestRequests) -> bool:
-        """Return whether something fits by what is available to the group as a whole."""
         for path in self._tree.bounds(group):
             available = self._room(path[0], at_first=False)
             fits = None if group in self._ordered else self._predictions.could_fit(group, available)
@@ -147,7 +118,6 @@ class RoomForBorrowers:
         started = self._usage.starts[self._noted :]
         self._noted += len(started)
         for leaf in {each.workload.group for each in started}:
-            self._started_below.add(self._leaves[leaf].leaf.path[1])
             if self._held_back(leaf):
                 self._ordered.add(self._leaves[leaf].leaf.path[1])
             if self._leaves[leaf].leaf.group.queueing is QueueingStrategy.STRICT_FIFO:
@@ -182,5 +152,5 @@ class RoomForBorrowers:
 
     def _room(self, parent: str, *, at_first: bool) -> Available:
         """Return what is available below `parent` now, or when the pass began."""
-        views = self._predictions.views if at_first else self._usage
+        views = self._at_first if at_first else self._usage
         return views.room(self._tree.paths[parent])

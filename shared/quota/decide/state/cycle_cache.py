@@ -10,7 +10,7 @@ from operator import is_not
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.first_fits import FirstFits, first_fits, is_predictable
-from shared.quota.decide.state.leaves_in_order import LeavesInOrder, Margins, NeedsAbove, Rank
+from shared.quota.decide.state.leaves_in_order import LeavesInOrder, Margins, Rank
 from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.smallest_requests import SmallestRequests, of_leaf
 from shared.quota.decide.state.usage import Keys
@@ -97,8 +97,6 @@ class CycleCache:
         """By such a group: what no head below it comes before; None: nothing there could start."""
         self.margins: dict[str, Margins] = {}
         """By such a group."""
-        self.needs_above: dict[str, NeedsAbove] = {}
-        """By such a group; for the order and the margins that it names."""
         self.best_ranks: dict[str, Rank] = {}
         """By leaf: the best rank that any of its workloads could have."""
         self.shares: dict[str, dict[Keys, tuple[bool, int, int]]] = {}

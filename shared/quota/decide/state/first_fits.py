@@ -183,14 +183,6 @@ def is_one_within(needs: Iterable[tuple[Amount, ...]], room: tuple[Amount, ...])
     return False
 
 
-def needs_within(needs: tuple[Amount, ...], room: tuple[Amount, ...]) -> bool:
-    """Return whether no need is more than there is room."""
-    for amount, available in zip(needs, room, strict=True):  # noqa: SIM110 - a generator costs as much again
-        if amount > available:
-            return False
-    return True
-
-
 def least_of(needs: Sequence[tuple[Amount, ...]]) -> tuple[Amount, ...]:
     """Return the least need of each key; there is at least one."""
     return tuple(map(min, zip(*needs, strict=True)))

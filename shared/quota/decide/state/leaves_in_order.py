@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from operator import sub
 from typing import NamedTuple
 
 from shared.quota.decide.state.first_fits import (
@@ -11,7 +10,6 @@ from shared.quota.decide.state.first_fits import (
     is_one_within,
     least_of,
     lowest,
-    needs_within,
     room_for,
 )
 from shared.quota.decide.state.usage import Available, Keys
@@ -20,8 +18,6 @@ from shared.resources import Amount, FlavorResource
 
 Rank = tuple[bool, bool, int, int, datetime, str]
 """(beyond effectiveMin, weight 0, share, past use, age of the head, name); the lowest comes first."""
-Needs = Mapping[Keys, tuple[tuple[Amount, ...], Sequence[tuple[Amount, ...]]]]
-"""By what is taken: the least of each key, and the needs of which no other one is as low in every respect."""
 Margins = Mapping[FlavorResource, tuple[Amount, Amount]]
 """Of a group, by key: what is left up to its ceiling, and what its guarantee keeps of what it does not use."""
 NO_MARGIN = (0, 0)
@@ -60,16 +56,6 @@ class LeavesInOrder(NamedTuple):
                 yield keys, room
 
 
-class NeedsAbove(NamedTuple):
-    """What the leaves of an order need of what is available above their group."""
-
-    order: LeavesInOrder
-    margins: Margins
-    """Of the group."""
-    needs: Needs
-    """Without what is beyond the group's ceiling."""
-
-
 def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
     """Of all steps of these leaves, the least needs, by what they take."""
     found: dict[Keys, list[tuple[Amount, ...]]] = {}
@@ -103,15 +89,3 @@ def margins_of(numbers: GroupNumbers) -> Margins:
         key: (each.ceiling - each.charge, max(0, min(each.guarantee, each.runtime) - each.charge))
         for key, each in numbers.items()
     }
-
-
-def needs_above(order: LeavesInOrder, margins: Margins) -> NeedsAbove:
-    """Return what these leaves need of what is available above their group, which has these margins."""
-    needs = {keys: list(_above(keys, lowest, margins)) for keys, lowest in order.lowest.items()}
-    return NeedsAbove(order, margins, {keys: (least_of(each), each) for keys, each in needs.items() if each})
-
-
-def _above(keys: Keys, needs: Iterable[tuple[Amount, ...]], margins: Margins) -> Iterator[tuple[Amount, ...]]:
-    limits = [margins.get(key, NO_MARGIN) for key in keys]
-    most, kept = tuple([margin for margin, _ in limits]), tuple([amount for _, amount in limits])
-    return (tuple(map(sub, each, kept)) for each in needs if needs_within(each, most))

@@ -15,11 +15,10 @@ from datetime import datetime
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
-from shared.quota.decide.state.usage import Available, Keys, Path, Quantities, Usage, UsageLimits, quantities_of
+from shared.quota.decide.state.usage import Available, Path, Quantities, Usage, UsageLimits, quantities_of
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
-from shared.resources import Amount
 
 
 class RoundUsage:
@@ -91,10 +90,6 @@ class RoundUsage:
     def room(self, path: Path) -> Available:
         """Return what the group at the start of `path` can still take in every view, for use before that changes."""
         return self._views.room(path)
-
-    def amounts(self, path: Path, keys: Keys) -> tuple[Amount, ...] | None:
-        """Return what the group at the start of `path` can still take of these keys; None: a limit is exceeded."""
-        return self._views.amounts(path, keys)
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Return whether `quantities` fit all three usage views, within every limit on the leaf's path."""

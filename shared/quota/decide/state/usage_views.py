@@ -5,7 +5,7 @@ What fits must fit every view. See docs/specification.md §6.2.
 
 from collections.abc import Mapping
 
-from shared.quota.decide.state.usage import Available, KeyCharges, Keys, Path, Quantities, Usage
+from shared.quota.decide.state.usage import Available, KeyCharges, Path, Quantities, Usage
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.resources import Amount, FlavorResource
 
@@ -40,24 +40,15 @@ class _Room(dict[FlavorResource, Amount]):
     It does not refer to the views that keep it: a cycle of references would be left to the garbage collector.
     """
 
-    __slots__ = ("_by_keys", "_charges", "_path")
+    __slots__ = ("_charges", "_path")
 
     def __init__(self, charges: _Charges, path: Path) -> None:
         self._charges = charges
         self._path = path
-        self._by_keys: dict[Keys, tuple[Amount, ...] | None] = {}
 
     def __missing__(self, key: FlavorResource) -> Amount:
         found = self[key] = self._charges.available(self._path, key)
         return found
-
-    def amounts(self, keys: Keys) -> tuple[Amount, ...] | None:
-        """Return what is available of these keys; None: of one of them a limit is exceeded."""
-        known = self._by_keys
-        if keys not in known:
-            found = tuple([self[key] for key in keys])
-            known[keys] = None if min(found, default=0) < 0 else found
-        return known[keys]
 
 
 class UsageViews:
@@ -79,13 +70,6 @@ class UsageViews:
     def room(self, path: Path) -> Available:
         """Return what is available to the group at the start of `path`, for use before a charge changes."""
         return self._room(path).__getitem__
-
-    def amounts(self, path: Path, keys: Keys) -> tuple[Amount, ...] | None:
-        """Return what is available of these keys to the group at the start of `path`.
-
-        None: of one of them a limit is exceeded.
-        """
-        return self._room(path).amounts(keys)
 
     def _room(self, path: Path) -> _Room:
         moment = 0
