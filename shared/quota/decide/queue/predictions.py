@@ -9,12 +9,7 @@ from datetime import datetime
 from operator import itemgetter
 
 from shared.quota.decide.queue.fair_sharing import UNKNOWN, PredictedRank, Shares
-from shared.quota.decide.state.first_fits import (
-    FirstFit,
-    FirstFits,
-    Rooms,
-    first_within,
-)
+from shared.quota.decide.state.first_fits import FirstFit, FirstFits, Rooms, first_within
 from shared.quota.decide.state.leaves_in_order import (
     NO_MARGIN,
     LeavesInOrder,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, FlavorChoice, borrowing_order
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import Available, Keys, Quantities
+from shared.quota.decide.state.usage import Keys, Quantities
 from shared.quota.measure.group_usage import GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
@@ -150,26 +150,6 @@ def _step(
 def _is_reached(earlier: Iterable[FirstFit], step: FirstFit) -> bool:
     """Return whether one before it needs no more of anything."""
     return is_one_within((each.needs for each in earlier), step.needs)
-
-
-def lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
-    """Return those needs of which no other one is as low in every respect."""
-    found: list[tuple[Amount, ...]] = []
-    for each in sorted(set(needs)):
-        if not is_one_within(found, each):
-            found.append(each)
-    return found
-
-
-def room_for(keys: Keys, least: tuple[Amount, ...], available: Available) -> tuple[Amount, ...] | None:
-    """Return what is available of these keys, in their order; None if it is less than `least` of some key."""
-    room = []
-    for key, amount in zip(keys, least, strict=True):
-        left = available(key)
-        if amount > left:
-            return None
-        room.append(left)
-    return tuple(room)
 
 
 def is_one_within(needs: Iterable[tuple[Amount, ...]], room: tuple[Amount, ...]) -> bool:

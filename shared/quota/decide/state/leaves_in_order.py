@@ -4,14 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from typing import NamedTuple
 
-from shared.quota.decide.state.first_fits import (
-    FirstFits,
-    Rooms,
-    is_one_within,
-    least_of,
-    lowest,
-    room_for,
-)
+from shared.quota.decide.state.first_fits import FirstFits, Rooms, is_one_within, least_of
 from shared.quota.decide.state.usage import Available, Keys
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.resources import Amount, FlavorResource
@@ -21,6 +14,17 @@ Rank = tuple[bool, bool, int, int, datetime, str]
 Margins = Mapping[FlavorResource, tuple[Amount, Amount]]
 """Of a group, by key: what is left up to its ceiling, and what its guarantee keeps of what it does not use."""
 NO_MARGIN = (0, 0)
+
+
+def _room_for(keys: Keys, least: tuple[Amount, ...], available: Available) -> tuple[Amount, ...] | None:
+    """Return what is available of these keys, in their order; None if it is less than `least` of some key."""
+    room = []
+    for key, amount in zip(keys, least, strict=True):
+        left = available(key)
+        if amount > left:
+            return None
+        room.append(left)
+    return tuple(room)
 
 
 class LeavesInOrder(NamedTuple):
@@ -51,9 +55,18 @@ class LeavesInOrder(NamedTuple):
     def rooms(self, available: Available) -> Iterator[tuple[Keys, tuple[Amount, ...]]]:
         """What is available below the group, by what is taken; only where there is room for something."""
         for keys, least in self.least.items():
-            room = room_for(keys, least, available)
+            room = _room_for(keys, least, available)
             if room is not None and is_one_within(self.lowest[keys], room):
                 yield keys, room
+
+
+def _lowest(needs: Iterable[tuple[Amount, ...]]) -> Sequence[tuple[Amount, ...]]:
+    """Return those needs of which no other one is as low in every respect."""
+    found: list[tuple[Amount, ...]] = []
+    for each in sorted(set(needs)):
+        if not is_one_within(found, each):
+            found.append(each)
+    return found
 
 
 def least_needs(leaves: Iterable[FirstFits]) -> Rooms:
@@ -71,7 +84,7 @@ def lowest_needs(leaves: Iterable[FirstFits]) -> Mapping[Keys, Sequence[tuple[Am
     for leaf in leaves:
         for keys, steps in leaf.steps.items():
             found.setdefault(keys, []).extend([step.needs for step in steps])
-    return {keys: lowest(needs) for keys, needs in found.items()}
+    return {keys: _lowest(needs) for keys, needs in found.items()}
 
 
 def oldest_queued(leaves: Iterable[FirstFits]) -> Mapping[Keys, datetime]:
