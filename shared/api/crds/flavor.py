@@ -5,6 +5,7 @@ from typing import Any, Final
 from shared.api.crds.parts import (
     LABEL_VALUE,
     MAX_ENTRIES,
+    MAX_KEY,
     MAX_NAME,
     RESOURCE_NAME,
     Schema,
@@ -58,7 +59,7 @@ def _node_taints() -> Schema:
     taint = record(
         "A taint of the flavor's nodes.",
         {
-            "key": text("The taint's key.", minLength=1, maxLength=317, pattern=RESOURCE_NAME),
+            "key": text("The taint's key.", minLength=1, maxLength=MAX_KEY, pattern=RESOURCE_NAME),
             "value": {**text("The taint's value.", maxLength=MAX_NAME, pattern=LABEL_VALUE), "default": ""},
             "effect": word("What it does to pods that do not tolerate it.", *_EFFECTS),
         },
@@ -71,7 +72,7 @@ def _tolerations() -> Schema:
     toleration = record(
         "A toleration.",
         {
-            "key": text("The taint's key; empty with Exists: every taint.", maxLength=317),
+            "key": text("The taint's key; empty with Exists: every taint.", maxLength=MAX_KEY),
             "operator": word("Exists or Equal; absent: Equal.", "Exists", "Equal"),
             "value": text("The taint's value, for Equal.", maxLength=MAX_NAME, pattern=LABEL_VALUE),
             "effect": word("Absent: every effect.", "", *_EFFECTS),

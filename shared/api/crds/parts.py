@@ -15,6 +15,8 @@ RULES: Final = "x-kubernetes-validations"
 MAX_ENTRIES: Final = 64
 MAX_RESOURCES: Final = 64
 MAX_NAME: Final = 63
+MAX_KEY: Final = 317
+"""Of a label's key or a resource's name: a DNS subdomain of 253 characters, a slash and a name of 63."""
 NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 RESOURCE_NAME: Final = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
@@ -91,7 +93,7 @@ def label_key_rule(code: str, example: str) -> Schema:
 
 def not_a_key(text: str) -> str:
     """CEL for: this text is not the key of a label, nor the name of a resource."""
-    return f"size({text}) > 317 || !{text}.matches(r'{RESOURCE_NAME}')"
+    return f"size({text}) > {MAX_KEY} || !{text}.matches(r'{RESOURCE_NAME}')"
 
 
 def amounts(description: str, *rules: Schema) -> Schema:

@@ -6,6 +6,7 @@ from shared.api.crds.entry import name_rule, quotas_schema
 from shared.api.crds.parts import (
     LABEL_VALUE,
     MAX_ENTRIES,
+    MAX_KEY,
     MAX_NAME,
     RULES,
     Schema,
@@ -150,7 +151,7 @@ def _selector_schema() -> Schema:
     expression = record(
         "One requirement.",
         {
-            "key": text("A label's key.", minLength=1, maxLength=317),
+            "key": text("A label's key.", minLength=1, maxLength=MAX_KEY),
             "operator": word("How the label and the values are compared.", "In", "NotIn", "Exists", "DoesNotExist"),
             "values": listing(
                 "For In and NotIn.", text("A label's value.", maxLength=MAX_NAME, pattern=LABEL_VALUE), MAX_ENTRIES

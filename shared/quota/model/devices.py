@@ -67,8 +67,7 @@ class NamespaceDevices:
         for each in wanted:
             found = self._devices_of(each)
             if found is not None and found.unlimited:
-                is_made = bool(each.resource_claim_name) and each.resource_claim_name in self.claims
-                source = DeviceSource.CLAIM if is_made else DeviceSource.TEMPLATE
+                source = DeviceSource.CLAIM if each.resource_claim_name in self.claims else DeviceSource.TEMPLATE
                 yield (
                     f"{source} {found.name} requests all devices of a class (request {found.unlimited[0]}, "
                     "allocationMode All): how many it takes is known only once they are allocated; "

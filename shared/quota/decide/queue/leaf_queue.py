@@ -93,8 +93,8 @@ class LeafQueue:
 
     def skip_to(self, place: int) -> None:
         """Let all workloads before that place of the queue wait, without evaluating them."""
-        for workload in self.leaf_usage.leaf.pending[:place]:
-            if workload.id not in self._decided.started and self._queue.kind_of(workload).assignments is not None:
+        for workload in self.leaf_usage.leaf.pending[:place] if self._held_back_from is not None else ():
+            if workload.id not in self._decided.started:
                 self.wait(workload)
         self._next = place
 

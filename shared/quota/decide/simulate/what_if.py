@@ -106,11 +106,7 @@ def _compared(without: SimulationRun, edited: SimulationRun) -> Prediction:
     return Prediction(
         starts=tuple(running[each] for each in sorted(running.keys() - running_without.keys())),
         stops=tuple(stops),
-        waits=tuple(
-            each
-            for key, each in waiting.items()
-            if key in running_without and key not in stopped and key not in running
-        ),
+        waits=tuple(each for key, each in waiting.items() if key in running_without and key not in stopped),
         runtimes=tuple(_runtimes(without, edited)),
         reasons=tuple(
             ChangedReason(waiting_without[key], each)

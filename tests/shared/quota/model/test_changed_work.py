@@ -57,3 +57,28 @@ def test_whether_it_could_ever_start_is_judged_where_the_edit_may_change_that(
     waits = WorkloadProgress(held=True)
     found = check_edit(WorkloadEdit(LARGE, after, waits, waits, {}), WorkloadContext(TREE, FLAVORS))
     assert ([each.rule for each in found.violations], bool(found.warnings)) == ([], warned)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        pytest.param({}, {"hold": "maybe"}, ["metadata.labels[quotree.dev/hold]"], id="a value it must not have"),
+        pytest.param({"hold": "maybe"}, {"hold": "maybe", "preemptible": "true"}, [], id="one that was there before"),
+        pytest.param(
+            {"pod-group": "g", "pod-group-size": "2"},
+            {"pod-group-size": "2"},
+            ["metadata.labels[quotree.dev/pod-group-size]"],
+            id="a pod group's name taken out",
+        ),
+    ],
+)
+def test_labels_are_judged_only_where_the_edit_changes_them(
+    before: dict[str, str], after: dict[str, str], refused: list[str]
+) -> None:
+    was, now = (
+        replace(POD, labels={**POD.labels, **{f"quotree.dev/{name}": value for name, value in labels.items()}})
+        for labels in (before, after)
+    )
+    waits = WorkloadProgress(held=True)
+    found = check_edit(WorkloadEdit(was, now, waits, waits, {}), WorkloadContext(TREE, FLAVORS))
+    assert [each.field for each in found.violations] == refused

@@ -6,7 +6,7 @@ See docs/specification.md §4.2.
 import re
 from collections.abc import Iterator
 
-from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
+from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_KEY, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.tree import Entry, Group
@@ -39,7 +39,7 @@ def is_name(text: str) -> bool:
 
 def is_resource_name(text: str) -> bool:
     """Return whether `text` may name a resource, or be a label's key: a qualified name."""
-    return len(text) <= 317 and _RESOURCE.fullmatch(text) is not None
+    return len(text) <= MAX_KEY and _RESOURCE.fullmatch(text) is not None
 
 
 def is_label_value(text: str) -> bool:

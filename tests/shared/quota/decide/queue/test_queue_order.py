@@ -126,6 +126,11 @@ def test_smaller_work_behind_a_strict_head_that_starts_follows_in_the_same_cycle
     ]
 
 
+def test_work_behind_a_strict_head_that_started_within_its_runtime_borrows_in_the_same_cycle() -> None:
+    work = [pending("a", 4, "a0"), pending("a", 3, "a1"), pending("b", 7, "b0")]
+    assert starts(decide("root 7\n  a 4..7 strict\n  b 3..7", work)) == ["a0 entitled", "a1 opportunistic"]
+
+
 def test_work_behind_a_strict_head_with_a_claim_starts_in_another_flavor() -> None:
     flavors, capacity = (Flavor("x"), Flavor("y")), (("x", "gpu", 4), ("y", "gpu", 4))
     head = pending("a", 4, "head", created=after(-9))

@@ -51,6 +51,13 @@ def test_evictions_of_a_plan_wait_for_the_last_notice() -> None:
     assert (started_and_evicted(plan), noticed(plan)) == (([], []), [("a1", after(60), "ns/b1")])
 
 
+def test_plan_whose_notice_has_lasted_long_enough_does_not_wait_for_another_plan() -> None:
+    noticed_early = replace(running("a", 4, "a1"), notice=after(-60))
+    work = [running("a", 4, "a0"), noticed_early, running("a", 4, "a2"), PREEMPTOR, pending("c", 4, "c1")]
+    plan = decide(f"{TWO}\n  c 4".replace("root 8", "root 12"), work, notice=MINUTE)
+    assert (evictions(plan), noticed(plan)) == (["a1 Reclaim for c1"], [("a2", after(60), "ns/b1")])
+
+
 @pytest.mark.parametrize(
     ("groups", "work", "settings"),
     [

@@ -79,6 +79,18 @@ B_WAITS = pending("b", 8, "b1", only_flavor="big")
             id="nothing to reclaim: the next",
         ),
         pytest.param(
+            [in_big("a", 4, "a0"), in_small("b", 8, "b0"), B_WAITS],
+            RECLAIM_FIRST,
+            ([], ["b0 Reclaim for new"]),
+            id="reclaim in the next before borrowing in the first",
+        ),
+        pytest.param(
+            [in_big("a", 4, "a0"), B_WAITS],
+            BORROW_FIRST | RECLAIM_FIRST,
+            (["new opportunistic big"], []),
+            id="borrowing in the first before what it is entitled to in the next",
+        ),
+        pytest.param(
             [in_big("b", 8, "b0"), in_small("b", 8, "b1")], {}, ([], ["b0 Reclaim for new"]), id="both full: the first"
         ),
         pytest.param(

@@ -343,6 +343,7 @@ GROUP_CASES = {
     ),
 }
 TAINT = {"key": "gpu", "effect": "NoSchedule"}
+LONGEST_KEY = f"{'d' * 253}/{'n' * 63}"
 FLAVOR_CASES = {
     "the keys of labels": Case(
         "BadNodeLabel",
@@ -350,6 +351,14 @@ FLAVOR_CASES = {
         {"nodeLabels": {"example.com/a/b": "a100"}},
         '"example.com/a/b" is not a label key; write one such as accelerator or example.com/model',
         "spec.nodeLabels",
+    ),
+    "the longest key of a label": Case(
+        "BadNodeLabel",
+        {"nodeLabels": {LONGEST_KEY: "a100"}},
+        {"nodeLabels": {f"d{LONGEST_KEY}": "a100"}},
+        f'"{"d" * 62}…" is not a label key; write one such as accelerator or example.com/model',
+        "spec.nodeLabels",
+        schema_says=f'"d{LONGEST_KEY}" is not a label key; write one such as accelerator or example.com/model',
     ),
     "the values of labels": Case(
         "BadNodeLabel",
