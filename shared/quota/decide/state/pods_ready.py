@@ -19,7 +19,7 @@ def deadline(
     from the moment since which it is watched.
     """
     admission = workload.admission
-    if admission is None or not startup.wait_for_pods_ready:
+    if admission is None:
         return None, EvictionRule.STARTUP_TIMEOUT
     if not admission.was_ready:
         since = max(admission.since, watched_since or admission.since)

@@ -35,6 +35,10 @@ def test_amount_halves_in_each_half_life(elapsed: int, left: int) -> None:
     assert abs(decayed(1_000_000, timedelta(seconds=elapsed), HOUR) - left) <= 1
 
 
+def test_half_of_a_half_life_is_one_root() -> None:
+    assert decayed(1 << 64, HOUR / 2, HOUR) == roots_of_half()[0]
+
+
 def test_each_root_is_that_of_the_one_before() -> None:
     half = 1 << 63
     for root, square in zip(roots_of_half(), (half, *roots_of_half()), strict=False):

@@ -50,6 +50,12 @@ def test_ready_workload_blocks_none(block: BlockAdmission) -> None:
     assert len(starts(decide(TWO, [running("a", 1, "x"), *NEW], **waiting_for_pods(block)))) >= 1
 
 
+@pytest.mark.parametrize("block", BlockAdmission)
+def test_starts_block_none_where_nobody_waits_for_pods(block: BlockAdmission) -> None:
+    settings = {**waiting_for_pods(block), "wait_for_pods_ready": False}
+    assert starts(decide(TWO, NEW, **settings)) == ["a1 entitled", "b1 entitled"]
+
+
 def test_blocked_workload_names_the_unready_workload() -> None:
     plan = decide(TWO, [unready("a", "x"), *NEW], **waiting_for_pods(BlockAdmission.CLUSTER))
     assert {each.message for each in PendingReasons(plan) if each.reason.value == "PodsNotReady"} == {
