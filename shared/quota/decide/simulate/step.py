@@ -80,12 +80,12 @@ class _Changes:
     """Changes of one step, one per workload however many decisions touch it."""
 
     def __init__(self) -> None:
-        self._changes: dict[tuple[str, WorkloadId], Change] = {}
+        self._changes: dict[tuple[str, WorkloadId], tuple[Workload, Workload]] = {}
 
     def current(self, workload: Workload) -> Workload:
         """Return the workload as it is after the changes so far."""
         found = self._changes.get((workload.group, workload.id))
-        return found[1] if found is not None and found[1] is not None else workload
+        return workload if found is None else found[1]
 
     def write(self, workload: Workload, after: Workload) -> None:
         """Let it be `after` from now on."""

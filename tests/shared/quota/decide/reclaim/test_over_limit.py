@@ -126,10 +126,10 @@ def test_least_important_workload_is_evicted_in_any_order_of_keys() -> None:
     assert evictions(plan(measure(world, NOW))) == ["low Ceiling", "big Ceiling"]
 
 
-def lost(*work: Workload, at: float = 600, over: float = 0, **fields: Any) -> Plan:
+def lost(*work: Workload, groups: str = "a 4\nb 4", at: float = 600, over: float = 0, **fields: Any) -> Plan:
     """8 of capacity for all of this, so many seconds after NOW; over since so many."""
     since = {("root", KEY): after(over)}
-    return decide("a 4\nb 4", work, now=after(at), capacity=EIGHT, over_since=since, **fields)
+    return decide(groups, work, now=after(at), capacity=EIGHT, over_since=since, **fields)
 
 
 def unready_since(workload: Workload, seconds: float | None) -> Workload:
@@ -150,6 +150,11 @@ def test_lost_capacity_evicts_only_workloads_with_unplaced_pods() -> None:
         "lost a node Capacity",
         "never ready Capacity",
     ]
+
+
+def test_excess_over_a_ceiling_is_cured_before_lost_capacity() -> None:
+    work = [running("a", 3, "first", ready=False), running("a", 3, "next"), running("a", 3, "last", since=after(1))]
+    assert evictions(lost(*work, groups="a 4..7\nb 4")) == ["last Ceiling"]
 
 
 def test_shortage_without_unplaced_pods_evicts_nothing() -> None:

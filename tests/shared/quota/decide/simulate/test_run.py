@@ -6,7 +6,7 @@ from datetime import timedelta
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, evicting, pending, running
+from tests.builders import NOW, after, claimed, evicting, pending, running
 from tests.shared.quota.decide.plan_words import given, started_and_evicted
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -110,10 +110,15 @@ def test_workload_evicted_in_the_last_cycle_still_counts() -> None:
     assert sum(each.used for each in outcome.snapshot.numbers["a"].values()) == 8
 
 
+def test_victim_that_starts_beside_its_preemptor_runs_without_the_claim() -> None:
+    preemptor = pending("b", 4, "b1")
+    outcome = simulate.run(given(TWO, [claimed(pending("a", 4, "a1"), preemptor), preemptor]), NOW, cycles=1)
+    [victim] = outcome.world.workload_sets["a"].by_id.values()
+    assert (victim.admission is not None, victim.claim) == (True, None)
+
+
 def test_two_decisions_about_one_workload_in_a_cycle_are_both_applied() -> None:
     """a1 carries an old claim that ends, and is evicted again for b1."""
-    from tests.builders import claimed
-
     stale = claimed(running("a", 4, "a1", since=after(1)), pending("b", 1, "deleted"))
     work: list[Workload] = [running("a", 4, "a0"), stale, pending("b", 4, "b1")]
     outcome = simulate.run(given(TWO, work), NOW, cycles=1)
