@@ -1,0 +1,116 @@
+{{/*
+Where the API server finds the webhook; call with root and path. With callers.by Path the webhook itself writes the path,
+which only the API server is told: so it is not in the manifest, and nothing that applies the manifest takes it out.
+*/}}
+{{- define "quotree.clientConfig" -}}
+{{- $path := ternary "" .path (eq .root.Values.webhook.callers.by "Path") }}
+{{- if .root.Values.webhook.url }}
+{{- $base := trimSuffix "/" .root.Values.webhook.url }}
+{{- $url := printf "%s%s" $base $path }}
+{{- /* A URL is one field: an upgrade must repeat the path that the webhook wrote into it. */}}
+{{- range $kind := ternary (list "MutatingWebhookConfiguration" "ValidatingWebhookConfiguration") (list) (not $path) }}
+{{- range (lookup "admissionregistration.k8s.io/v1" $kind "" "quotree").webhooks }}
+{{- $live := dig "clientConfig" "url" "" . }}
+{{- if and (hasPrefix (printf "%s/" $base) $live) (hasSuffix $.path $live) }}{{ $url = $live }}{{ end }}
+{{- end }}
+{{- end }}
+url: {{ $url | quote }}
+{{- else }}
+service:
+  name: quotree-webhook
+  namespace: {{ .root.Release.Namespace }}
+  {{- with $path }}
+  path: {{ . }}
+  {{- end }}
+  port: 443
+{{- end }}
+{{- with .root.Values.webhook.caBundle }}
+caBundle: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Namespaces that may never be blocked: the system's and Quotree's own. */}}
+{{- define "quotree.namespaceExclusions" -}}
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values: {{ concat (list "kube-system" "kube-node-lease" "kube-public" .Release.Namespace) .Values.excludedNamespaces | uniq | toJson }}
+{{- end -}}
+
+{{/*
+Which work is managed, as one webhook entry each: by its own label, by its namespace's label, by its namespace being
+opted in; where kinds are governed, also what says that it was made for one of their objects. Disjoint, so that no object
+is sent twice. Call with root, resource, group, version, route, phase, kinds, operations: one entry for each of these lists.
+An entry for creations alone has no conditions: before it evaluates any, the API server copies the whole object.
+*/}}
+{{- define "quotree.workWebhooks" -}}
+{{- $call := . -}}
+{{- $scopes := dict
+  "labelled" (dict "object" (list (dict "key" "quotree.dev/group" "operator" "Exists")) "namespace" (list))
+  "namespaced" (dict "object" (list (dict "key" "quotree.dev/group" "operator" "DoesNotExist"))
+      "namespace" (list (dict "key" "quotree.dev/group" "operator" "Exists")))
+  "managed" (dict "object" (list (dict "key" "quotree.dev/group" "operator" "DoesNotExist")) "namespace" (list
+      (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
+      (dict "key" "quotree.dev/managed" "operator" "In" "values" (list "true")))) -}}
+{{- if $call.kinds -}}
+{{- $_ := set $scopes "made" (dict
+    "object" (list (dict "key" "quotree.dev/group" "operator" "DoesNotExist") (dict "key" "quotree.dev/unit" "operator" "Exists"))
+    "namespace" (list
+      (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
+      (dict "key" "quotree.dev/managed" "operator" "NotIn" "values" (list "true")))) -}}
+{{- end -}}
+{{- range $scope, $selects := $scopes }}
+{{- range $operations := $call.operations }}
+{{- $updates := has "UPDATE" $operations }}
+- name: {{ $scope }}{{ if not (has "CREATE" $operations) }}-updates{{ end }}.{{ $call.route }}.quotree.dev
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Fail
+  matchPolicy: Equivalent
+  {{- if eq $call.phase "mutate" }}
+  reinvocationPolicy: IfNeeded
+  {{- end }}
+  timeoutSeconds: {{ $call.root.Values.webhook.timeoutSeconds }}
+  clientConfig: {{- include "quotree.clientConfig" (dict "root" $call.root "path" (printf "/%s/%s" $call.phase $call.route)) | nindent 4 }}
+  rules:
+    - apiGroups: [{{ $call.group | quote }}]
+      apiVersions: [{{ $call.version }}]
+      operations: {{ $operations | toJson }}
+      resources: [{{ $call.resource }}{{ if and $updates (eq $call.resource "pods") (eq $call.phase "validate") }}, pods/resize{{ end }}]
+      scope: Namespaced
+  namespaceSelector:
+    matchExpressions:
+      {{- include "quotree.namespaceExclusions" $call.root | nindent 6 }}
+      {{- with $selects.namespace }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+  objectSelector:
+    matchExpressions: {{- toYaml $selects.object | nindent 6 }}
+  {{- if $updates }}
+  matchConditions:
+    # The reconciler places what it starts by itself, and nothing it writes is judged. What Kubernetes' own controllers
+    # change about existing work is never a quota matter.
+    - name: created-or-changed-by-others
+      expression: >-
+        request.operation == 'CREATE' || (request.userInfo.username != {{ include "quotree.reconcilerUser" $call.root | squote }}
+        && !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
+        || request.userInfo.username.startsWith('system:node:')
+        || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler']))
+  {{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The entries for all work; call with root and phase. */}}
+{{- define "quotree.allWorkWebhooks" -}}
+{{- $kinds := include "quotree.kinds" .root | fromYaml -}}
+{{- $call := dict "root" .root "phase" .phase "kinds" $kinds.held -}}
+{{- $each := dict "operations" (list (list "CREATE") (list "UPDATE")) -}}
+{{- include "quotree.workWebhooks" (merge (dict "group" "batch" "version" "v1" "resource" "jobs" "route" "jobs") $each $call) }}
+{{- include "quotree.workWebhooks" (merge (dict "group" "" "version" "v1" "resource" "pods" "route" "pods") $each $call) }}
+{{- $gated := ternary $kinds.gated (list) (eq .phase "validate") -}}
+{{- /* One entry for both: the selectors of every entry are compared with every write in the cluster. */}}
+{{- $both := dict "operations" (list (list "CREATE" "UPDATE")) -}}
+{{- range concat $kinds.held $kinds.made $gated -}}
+{{- include "quotree.workWebhooks" (merge (pick . "group" "version" "resource" "route") $both $call) }}
+{{- end -}}
+{{- end -}}
