@@ -2,7 +2,8 @@
 
 CPU time of measuring and planning together, median and 99th percentile, in clusters that are full and have long queues.
 "finished" is the cycle in which one Job has ended; "started" is the next one, which sees the starts of that cycle.
-"first" is the first cycle of all: everything measured, and whatever has room started.
+"first" is the first cycle of all: everything measured, and whatever has room started. "reference" is the same small
+piece of work beside each cycle: as far as it differs between two runs, the machine or the interpreter does.
 
 The tree has two levels with 20 leaves to a parent; every group has two flavors of three resources. A leaf's min is too
 small for most of its Jobs, so that many starts borrow. Jobs that end are replaced at the end of their queue.
@@ -37,6 +38,8 @@ MIN: Final = 3
 LEAVES_PER_PARENT: Final = 20
 MOST_CYCLES: Final = 40
 """In which a new world comes to rest, or nearly so."""
+REFERENCE: Final = 5_000
+"""Jobs that the reference reads; they lie anywhere in memory, as what a cycle reads does."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,11 @@ class Cluster:
             running = self.world.workloads_of(leaf).admitted
         self.world = self.world.with_changes([(self._dice.choice(running), None), (None, self._job(leaf))])
 
+    def sample(self) -> list[Workload]:
+        """Jobs drawn from the whole cluster, always the same ones."""
+        everyone = [each for leaf in self._leaves for each in self.world.workloads_of(leaf).by_id.values()]
+        return Random(1).choices(everyone, k=REFERENCE)
+
     def _job(self, leaf: str) -> Workload:
         self._made += 1
         dice, gpus = self._dice, self._dice.choice((1, 1, 2, 2, 4))
@@ -145,8 +153,9 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
     for _ in range(MOST_CYCLES):
         if not cluster.decide()[1]:
             break
+    sample = cluster.sample()
     freeze_memory()
-    finished, started = [], []
+    finished, started, reference = [], [], []
     for _ in range(rounds):
         cluster.finish_one()
         took, changes = cluster.decide()
@@ -154,8 +163,20 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
         while changes:
             took, changes = cluster.decide()
             started.append(took)
+        reference.append(time_to_read(sample))
     yield "finished", finished
     yield "started", started or [0.0]
+    yield "reference", reference
+
+
+def time_to_read(workloads: list[Workload]) -> float:
+    """CPU time in milliseconds to add up what these request."""
+    began = time.thread_time()
+    total: dict[str, Amount] = {}
+    for each in workloads:
+        for resource, amount in each.request.items():
+            total[resource] = total.get(resource, 0) + amount
+    return (time.thread_time() - began) * 1000
 
 
 def main() -> None:
@@ -171,7 +192,7 @@ def main() -> None:
         for what, spent in measured(SHAPES[name], requested.rounds):
             spent.sort()
             last = spent[min(len(spent) * 99 // 100, len(spent) - 1)]
-            print(f"{name:<22}{what:<10}{median(spent):9.2f} ms median{last:9.2f} ms p99", flush=True)
+            print(f"{name:<22}{what:<11}{median(spent):9.2f} ms median{last:9.2f} ms p99", flush=True)
         gc.unfreeze()
 
 
