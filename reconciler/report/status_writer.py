@@ -28,6 +28,9 @@ from shared.resources import FlavorResource
 from shared.telemetry import get_logger
 
 _AT_ONCE: Final = 16
+_SETTLING: Final = 0.2
+"""The part of an interval between a change and the round that writes it: what follows from the change at once, such as
+the start of a Job that has come, is not slowed down by statuses, and is written with it."""
 _PAUSE: Final = 9
 """The least ratio of a pause to the round before it: statuses are written a tenth of the time."""
 _PAUSE_PER_STATUS: Final = timedelta(milliseconds=100)
@@ -74,6 +77,7 @@ class StatusWriter:
         """Write changed statuses, indefinitely."""
         while True:
             await self._changed.wait()
+            await asyncio.sleep((_SETTLING * self._interval).total_seconds())
             await self._give_way()
             self._changed.clear()
             began, written = time.monotonic(), 0

@@ -84,3 +84,17 @@ async def test_statuses_are_written_after_the_decisions() -> None:
     await until(lambda: bool(client.stored))
     task.cancel()
     assert (writing, len(client.stored)) == (0, 1)
+
+
+async def test_changes_of_one_moment_are_written_as_one() -> None:
+    client, state = UnansweredOnce(), ClusterState(QuotaSettings())
+    writer = StatusWriter(cast("Client", client), state, INTERVAL / 10)
+    idle, busy = (measure(world("root 8\n  vision 4", work), NOW) for work in ([], [running("vision", 2)]))
+    state.observe_groups([Changed(None, GroupStatusRecord("u", 1, idle.world.tree["vision"], QuotaGroupStatus()))])
+    task = asyncio.create_task(writer.run())
+    for seen in (idle, busy):
+        writer.show(seen, {})
+        await asyncio.sleep(0)
+    await until(lambda: bool(client.stored))
+    task.cancel()
+    assert [each.workloads.admitted for each in client.stored] == [1]
