@@ -2,8 +2,10 @@
 
 CPU time of measuring and planning together, median and 99th percentile, in clusters that are full and have long queues.
 "finished" is the cycle in which one Job has ended; "started" is the next one, which sees the starts of that cycle.
-"first" is the first cycle of all: everything measured, and whatever has room started. "reference" is the same small
-piece of work beside each cycle: as far as it differs between two runs, the machine or the interpreter does.
+"first" is the first cycle of all: everything measured, and whatever has room started. "resized" is the cycle after the
+capacity has changed, and with it what every group is promised; "edited" the one after an edit of one group's quota.
+"reference" is the same small piece of work beside each cycle: as far as it differs between two runs, the machine or the
+interpreter does.
 
 The tree has two levels with 20 leaves to a parent; every group has two flavors of three resources. A leaf's min is too
 small for most of its Jobs, so that many starts borrow. Jobs that end are replaced at the end of their queue.
@@ -13,7 +15,7 @@ import argparse
 import gc
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from statistics import median
 from typing import Final
@@ -28,7 +30,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount
+from shared.resources import Amount, FlavorResource
 from tests.builders import after, pending
 
 FLAVORS: Final = ("a100", "t4")
@@ -38,6 +40,8 @@ MIN: Final = 3
 LEAVES_PER_PARENT: Final = 20
 MOST_CYCLES: Final = 40
 """In which a new world comes to rest, or nearly so."""
+EDITS: Final = 10
+"""How many changes of the capacity, and of groups, are measured."""
 REFERENCE: Final = 5_000
 """Jobs that the reference reads; they lie anywhere in memory, as what a cycle reads does."""
 
@@ -117,6 +121,23 @@ class Cluster:
             running = self.world.workloads_of(leaf).admitted
         self.world = self.world.with_changes([(self._dice.choice(running), None), (None, self._job(leaf))])
 
+    def resize(self, units: int) -> None:
+        """Let pods that are not managed use so many units of each flavor for every leaf."""
+        use = units * self._shape.leaves
+        taken = {(flavor, resource): use * amount for flavor in FLAVORS for resource, amount in UNIT.items()}
+        self.world = replace(self.world, unmanaged={FlavorResource(*key): amount for key, amount in taken.items()})
+
+    def edit(self, number: int) -> None:
+        """Let that leaf lend nothing any more."""
+        group = replace(self.world.tree[self._leaves[number]], allow_lending=False)
+        self.world = replace(self.world, tree=self.world.tree.with_group(group))
+
+    def rest(self) -> None:
+        """Decide until nothing changes any more, or nearly so."""
+        for _ in range(MOST_CYCLES):
+            if not self.decide()[1]:
+                return
+
     def sample(self) -> list[Workload]:
         """Jobs drawn from the whole cluster, always the same ones."""
         everyone = [each for leaf in self._leaves for each in self.world.workloads_of(leaf).by_id.values()]
@@ -150,9 +171,7 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
     with keep_all_made():
         first = cluster.decide()[0]
     yield "first", [first]
-    for _ in range(MOST_CYCLES):
-        if not cluster.decide()[1]:
-            break
+    cluster.rest()
     sample = cluster.sample()
     freeze_memory()
     finished, started, reference = [], [], []
@@ -167,6 +186,13 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
     yield "finished", finished
     yield "started", started or [0.0]
     yield "reference", reference
+    for what, change in (("resized", cluster.resize), ("edited", cluster.edit)):
+        spent = []
+        for number in range(EDITS):
+            change(number % 2 if what == "resized" else number)
+            spent.append(cluster.decide()[0])
+            cluster.rest()
+        yield what, spent
 
 
 def time_to_read(workloads: list[Workload]) -> float:

@@ -107,6 +107,8 @@ class CycleCache:
         self._replaced: list[LeafCache] = []
         """Those that know their `before`."""
         self._static: tuple[object, ...] = (None, None, None)
+        self._queues: Mapping[str, EquivalenceClasses | None] = {}
+        """By leaf, while all is found out again after an edit of the tree, the flavors or the settings."""
         self._snapshot: object = None
         self._capacity: object = None
         self._past_use: object = None
@@ -117,8 +119,9 @@ class CycleCache:
             return
         tree, static = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
         if len(self.leaves) != len(snapshot.leaves) or any(map(is_not, static, self._static)):
+            queues = {name: each.queue for name, each in self.leaves.items()}
             self.__init__()  # type: ignore[misc]
-            self._static = static
+            self._static, self._queues = static, queues
             self.tree = WaitingTree(snapshot.numbers, {name: group.parent for name, group in tree.groups.items()})
         self._snapshot = snapshot
         if snapshot.capacity is not self._capacity:
@@ -137,6 +140,7 @@ class CycleCache:
         for name in {*numbers, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
             self._refresh_inner(name, snapshot, tree)
         self._leaves, self._numbers = snapshot.leaves, snapshot.numbers
+        self._queues = {}
 
     def end_cycle(self) -> None:
         """Forget the states that leaves had earlier in this cycle."""
@@ -156,6 +160,7 @@ class CycleCache:
         before = known.before if known is not None else None
         if before is None or before.leaf is not leaf or before.numbers is not numbers:
             before = LeafCache(leaf, numbers, known)
+            before.queue = before.queue or self._queues.get(name)
         if known is not None:
             known.before, before.before = None, known
             self._replaced.append(before)
@@ -209,8 +214,10 @@ class CycleCache:
         """The equivalence classes of that leaf's pending workloads."""
         cached = self.leaves[name]
         flavors = snapshot.world.flavors
-        if cached.queue is None or cached.queue.leaf is not cached.leaf or cached.queue.flavors is not flavors:
-            cached.queue = EquivalenceClasses(cached.leaf, flavors, cached.queue)
+        if cached.queue is None:
+            cached.queue = EquivalenceClasses(cached.leaf, flavors)
+        elif cached.queue.leaf is not cached.leaf or cached.queue.flavors is not flavors:
+            cached.queue = cached.queue.after(cached.leaf, flavors)
         return cached.queue
 
     def first_fits(self, name: str, snapshot: Snapshot) -> FirstFits | None:

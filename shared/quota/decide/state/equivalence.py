@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
+from copy import copy
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Final
@@ -103,14 +104,11 @@ class EquivalenceClasses:
     def __init__(
         self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor], previous: "EquivalenceClasses | None" = None
     ) -> None:
-        """`previous`: the classes of an earlier state of the leaf; those that are still valid are taken over."""
-        alike = previous is not None and previous.leaf.eligibility is leaf.eligibility and previous.flavors is flavors
+        """`previous`: the classes of an earlier state of the leaf, all of which are still valid."""
         self.leaf: LeafSnapshot = leaf
         self.flavors: Mapping[str, Flavor] = flavors
-        self._known: dict[tuple[int, int, bool], EquivalenceClass] = (
-            previous._known if previous is not None and alike else {}
-        )
-        by_work: dict[int, EquivalenceClass] = previous._by_work if previous is not None and alike else {}
+        self._known: dict[tuple[int, int, bool], EquivalenceClass] = {} if previous is None else previous._known
+        by_work: dict[int, EquivalenceClass] = {} if previous is None else previous._by_work
         self.kinds = tuple([by_work.get(id(each)) or self._kind(each) for each in leaf.pending])
         """In the order of `leaf.pending`."""
         self._by_work: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.kinds, strict=True))
@@ -121,6 +119,16 @@ class EquivalenceClasses:
         self._some_take_nothing = False
         if len(self._known) > len(self.kinds) + _SPARE:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
+
+    def after(self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor]) -> "EquivalenceClasses":
+        """Return the classes of a later state of the leaf, which take over what is still valid."""
+        if self.flavors is not flavors or self.leaf.eligibility.alike is not leaf.eligibility.alike:
+            return EquivalenceClasses(leaf, flavors)
+        if self.leaf.pending is not leaf.pending:
+            return EquivalenceClasses(leaf, flavors, self)
+        found = copy(self)
+        found.leaf = leaf
+        return found
 
     @property
     def are_simple(self) -> bool:

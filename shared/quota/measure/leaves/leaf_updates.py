@@ -1,7 +1,7 @@
 """All leaves' snapshots: a leaf is built again only if it may differ from the previous one."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -27,14 +27,18 @@ class LeafSnapshots:
     wake_times: Mapping[str, datetime]
     """leaf -> when time alone changes it; only leaves that time does change."""
     changed: frozenset[str]
-    """Leaves built again, and leaves that no longer exist; the others are those of the previous snapshots."""
+    """Leaves that are other objects than before, and leaves that no longer exist; all others are the previous ones."""
 
 
 def build_leaves(world: World, now: datetime, static: StaticState, previous: LeafSnapshots | None) -> LeafSnapshots:
     """Build all leaves; what `previous` shares with this world is reused."""
     claims = _claims(world, now, static, previous)
-    changed = frozenset(_changed_leaves(world, now, static, claims, previous))
+    changed = _changed_leaves(world, now, static, claims, previous)
     leaves = dict(previous.leaves) if previous is not None else {}
+    revised = _with_other_bounds(static, leaves, changed)
+    changed |= {name for name, each in revised.items() if each.alike is not leaves[name].eligibility.alike}
+    for name in revised.keys() - changed:
+        leaves[name] = replace(leaves[name], eligibility=revised[name])
     wake_times = dict(previous.wake_times) if previous is not None else {}
     by_leaf = claims_by_leaf(claims)
     for name in changed:
@@ -43,13 +47,13 @@ def build_leaves(world: World, now: datetime, static: StaticState, previous: Lea
             leaves.pop(name, None)
             continue
         workload_set = world.workloads_of(name)
-        eligibility = _eligibility(name, static, previous)
+        eligibility = revised.get(name) or _eligibility(name, static, leaves.get(name))
         leaf = leaves[name] = build_leaf(
             static.leaf_settings[name], workload_set, by_leaf.get(name, NO_CLAIMS), eligibility, now
         )
         if leaf.next_change is not None:
             wake_times[name] = leaf.next_change
-    return LeafSnapshots(world, now, static, claims, leaves, wake_times, changed)
+    return LeafSnapshots(world, now, static, claims, leaves, wake_times, frozenset(changed | revised.keys()))
 
 
 def _claims(world: World, now: datetime, static: StaticState, previous: LeafSnapshots | None) -> Claims:
@@ -80,17 +84,16 @@ def claims_by_leaf(claims: Claims) -> dict[str, dict[PreemptorId, OpenClaim]]:
 
 def _changed_leaves(
     world: World, now: datetime, static: StaticState, claims: Claims, previous: LeafSnapshots | None
-) -> Iterable[str]:
-    """Return the leaves that may differ from the previous ones, or that no longer exist."""
+) -> set[str]:
+    """Return the leaves that may differ from the previous ones by more than bounds, or that no longer exist."""
     if previous is None:
-        return static.leaf_settings
+        return set(static.leaf_settings)
     changed = _not_the_same(static.leaf_settings, previous.static.leaf_settings)
     if now < previous.now or static.offer is not previous.static.offer:
         return changed.union(static.leaf_settings)
     changed.update(world.changed_since(previous.world))
     here, there = claims_by_leaf(claims), claims_by_leaf(previous.claims)
     changed.update(name for name in here.keys() | there.keys() if not _all_same(here.get(name), there.get(name)))
-    changed.update(*static.changed.values())
     changed.update(leaf for leaf, at in previous.wake_times.items() if at <= now)
     return changed & (static.leaf_settings.keys() | previous.leaves.keys())
 
@@ -109,10 +112,18 @@ def _all_same(here: Claims | None, there: Claims | None) -> bool:
     return here.keys() == there.keys() and all(here[preemptor] is there[preemptor] for preemptor in here)
 
 
-def _eligibility(name: str, static: StaticState, previous: LeafSnapshots | None) -> FlavorEligibility:
+def _with_other_bounds(
+    static: StaticState, leaves: Mapping[str, LeafSnapshot], but: Set[str]
+) -> dict[str, FlavorEligibility]:
+    """Return what replaces the eligibility of leaves whose bounds have changed; of the others nothing has."""
+    names = frozenset[str]().union(*static.changed.values()).difference(but)
+    found = {name: _eligibility(name, static, leaves[name]) for name in names & leaves.keys()}
+    return {name: each for name, each in found.items() if each is not leaves[name].eligibility}
+
+
+def _eligibility(name: str, static: StaticState, known: LeafSnapshot | None) -> FlavorEligibility:
     group = static.leaf_settings[name].group
     bounds = {key: static.bounds[key][name] for key in static.tree_index.limits[name]}
-    known = previous.leaves.get(name) if previous is not None else None
-    if known is not None and known.eligibility.answers(group, static.offer, bounds):
-        return known.eligibility
-    return FlavorEligibility(group, static.offer, bounds)
+    if known is None:
+        return FlavorEligibility(group, static.offer, bounds)
+    return known.eligibility.revised(group, static.offer, bounds)

@@ -79,9 +79,30 @@ class CountedAmounts(NamedTuple):
 class FlavorEligibility:
     """The answers for one leaf, one offer and one set of bounds; a change of these needs a new object."""
 
-    __slots__ = ("_bound_of", "_counted", "_group", "_keys", "_known", "_offer", "_sets", "_split")
+    __slots__ = (
+        "_asks_for_min",
+        "_bound_of",
+        "_counted",
+        "_group",
+        "_is_taken_over",
+        "_keys",
+        "_known",
+        "_largest",
+        "_offer",
+        "_sets",
+        "_split",
+        "alike",
+    )
 
     def __init__(self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]) -> None:
+        self.alike: object = object()
+        """The same in two of them: what both were asked, they answered alike, with the same objects."""
+        self._is_taken_over = False
+        """Whether another one has the same `alike`."""
+        self._asks_for_min = False
+        """Whether some answer depends on effectiveMin."""
+        self._largest: dict[FlavorResource, Amount] = {}
+        """By key, the largest request that was compared with what the leaf could get."""
         self._group = group
         self._offer = offer
         self._bound_of = bound_of
@@ -92,9 +113,32 @@ class FlavorEligibility:
         self._split: dict[tuple[str, ...], tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]] = {}
         """By requested resources: those of each codependent set, and those that no entry covers."""
 
-    def answers(self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]) -> bool:
-        """Return whether an object built from these would give the same answers."""
-        return self._group is group and self._offer is offer and self._bound_of == bound_of
+    def revised(
+        self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]
+    ) -> "FlavorEligibility":
+        """Return one for these: itself if nothing differs; one that takes over its answers if they are the same."""
+        is_same = self._group is group and self._offer is offer
+        if is_same and self._bound_of == bound_of:
+            return self
+        found = FlavorEligibility(group, offer, bound_of)
+        if is_same and self._holds(bound_of):
+            found.alike, self._is_taken_over, found._is_taken_over = self.alike, True, True
+            found._asks_for_min, found._largest = self._asks_for_min, dict(self._largest)
+            found._known, found._counted = dict(self._known), dict(self._counted)
+            found._keys, found._split = self._keys, self._split
+        return found
+
+    def _holds(self, bound_of: Mapping[FlavorResource, Bound]) -> bool:
+        """Whether all answers so far are the same with these bounds: the requests fit both, or a bound is as it was."""
+        if self._bound_of.keys() != bound_of.keys():
+            return False
+        for key, bound in bound_of.items():
+            known = self._bound_of[key]
+            if bound.room != known.room and self._largest.get(key, 0) > min(bound.room, known.room):
+                return False
+            if bound.effective_min != known.effective_min and self._asks_for_min:
+                return False
+        return True
 
     def options(self, workload: Workload) -> Options:
         """Return every codependent set that `workload` requests something of, with the flavors that it may take."""
@@ -104,6 +148,8 @@ class FlavorEligibility:
         known = (shape, example.preemptible)
         found = self._known.get(known)
         if found is None:
+            if self._is_taken_over:
+                self.alike, self._is_taken_over = object(), False
             found = self._known[known] = self._options(example)
         return found
 
@@ -137,6 +183,7 @@ class FlavorEligibility:
 
     def effective_min(self, key: FlavorResource) -> Amount:
         """Return the leaf's effectiveMin."""
+        self._asks_for_min = True
         return self._bound_of.get(key, UNBOUND).effective_min
 
     def _options(self, workload: Workload) -> Options:
@@ -165,7 +212,7 @@ class FlavorEligibility:
         fitting = (
             chosen
             for chosen in combinations(sets, self._offer.flavors)
-            if all(amount <= self._most(workload, key) for key, amount in totals(sets, chosen))
+            if all(amount <= self._most(workload, key, amount) for key, amount in totals(sets, chosen))
         )
         return tuple(islice(fitting, MOST_ASSIGNMENTS))
 
@@ -191,16 +238,17 @@ class FlavorEligibility:
         flavors = tuple([name for name in choice.flavors if name not in refused])
         return FlavorSet(pod_set, resources, flavors, refused, too_small)
 
-    def _most(self, workload: Workload, key: FlavorResource) -> Amount:
-        """Return the most of the key that the workload could ever get."""
-        bound = self._bound_of.get(key, UNBOUND)
-        return bound.room if workload.preemptible else min(bound.room, bound.effective_min)
+    def _most(self, workload: Workload, key: FlavorResource, requested: Amount) -> Amount:
+        """Return the most of the key that the workload could ever get, to be compared with what it requests."""
+        self._largest[key] = max(self._largest.get(key, 0), requested)
+        room = self._bound_of.get(key, UNBOUND).room
+        return room if workload.preemptible else min(room, self.effective_min(key))
 
     def _too_large(self, workload: Workload, pod_set: PodSet, name: str, resources: tuple[str, ...]) -> str | None:
         for resource in resources:
             key = key_of(name, resource)
-            most = self._most(workload, key)
             requested = pod_set.request[resource]
+            most = self._most(workload, key, requested)
             if requested > most:
                 by_min = not workload.preemptible and most == self.effective_min(key)
                 limit = "the min in effect" if by_min else "the most it could get"

@@ -133,8 +133,8 @@ CHANGES: dict[str, tuple[Callable[[World], World], tuple[Cost, ...]]] = {
     "arrival in a strict queue": (_arrive("p7-5"), ((320, 3_290), (50, 2_990), (50, 2_990))),
     "arrival of high priority": (_arrive("p7-8", priority=9), ((320, 3_360), (500, 12_190), (510, 12_500))),
     "nodes that are listed again": (_list_again, ((930, 4_960), (400, 3_360), (50, 2_990))),
-    "less capacity": (_lend(4), ((28_410, 41_580), (50, 3_470), (50, 3_470))),
-    "edit of a group": (_edit, ((30_070, 44_630), (780, 5_250), (800, 4_350))),
+    "less capacity": (_lend(4), ((8_130, 28_380), (50, 3_470), (50, 3_470))),
+    "edit of a group": (_edit, ((9_950, 31_530), (780, 5_240), (760, 4_340))),
 }
 """Each change, and the bounds for the cycle that sees it and the next two."""
 

@@ -1,5 +1,6 @@
 """Workloads of a leaf that could take the same are judged once."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -11,6 +12,7 @@ from shared.quota.model.workload import PodSet
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import given
+from tests.trees import KEY
 
 A, B = FlavorResource("a", "gpu"), FlavorResource("b", "gpu")
 
@@ -55,3 +57,24 @@ def test_who_was_queued_at_the_moment_itself_holds_back_those_behind(
     )
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
     assert [place for place, _, _ in classes.in_turn(held_back_from)] == places
+
+
+def test_later_state_of_a_leaf_takes_over_the_classes_that_are_still_valid() -> None:
+    first = pending("leaf", 1, "first")
+    world = given("root 9\n  leaf 9", [first])
+    snapshot = measure(world, NOW)
+    classes = EquivalenceClasses(snapshot.leaves["leaf"], world.flavors)
+    longer = measure(world.with_changes([(None, pending("leaf", 2, "second"))]), NOW, snapshot).leaves["leaf"]
+    smaller = measure(replace(world, unmanaged={KEY: 1}), NOW, snapshot).leaves["leaf"]
+    too_small = measure(replace(world, unmanaged={KEY: 9}), NOW, snapshot).leaves["leaf"]
+    kind = classes.kind_of(first)
+    for leaf, flavors, is_kept in (
+        (smaller, world.flavors, True),
+        (longer, world.flavors, True),
+        (too_small, world.flavors, False),
+        (smaller, dict(world.flavors), False),
+    ):
+        later = classes.after(leaf, flavors)
+        assert (later.leaf is leaf, later.kind_of(first) is kind) == (True, is_kept)
+        assert [later.kind_of(each) for each in leaf.pending] == list(later.kinds)
+    assert classes.leaf is snapshot.leaves["leaf"]
