@@ -13,6 +13,8 @@ from shared.quota.model.workload import PreemptorId
 
 Claims = Mapping[PreemptorId, OpenClaim]
 NO_CLAIMS: Final[Claims] = {}
+_SPARE: Final = 200
+"""So many shapes of work that no longer waits may be known of a leaf beside those that it has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,4 +128,4 @@ def _eligibility(name: str, static: StaticState, known: LeafSnapshot | None) -> 
     bounds = {key: static.bounds[key][name] for key in static.tree_index.limits[name]}
     if known is None:
         return FlavorEligibility(group, static.offer, bounds)
-    return known.eligibility.revised(group, static.offer, bounds)
+    return known.eligibility.revised(group, static.offer, bounds, most=2 * len(known.pending) + _SPARE)

@@ -114,10 +114,13 @@ class FlavorEligibility:
         """By requested resources: those of each codependent set, and those that no entry covers."""
 
     def revised(
-        self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound]
+        self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound], most: int
     ) -> "FlavorEligibility":
-        """Return one for these: itself if nothing differs; one that takes over its answers if they are the same."""
-        is_same = self._group is group and self._offer is offer
+        """Return one for these: itself if nothing differs; one that takes over its answers if they are the same.
+
+        `most`: if it has more answers, nearly all are about work that is gone, and they are forgotten.
+        """
+        is_same = self._group is group and self._offer is offer and len(self._known) <= most
         if is_same and self._bound_of == bound_of:
             return self
         found = FlavorEligibility(group, offer, bound_of)

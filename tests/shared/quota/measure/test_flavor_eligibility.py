@@ -28,11 +28,11 @@ def of(*asked: Workload, room: int = 8, least: int = 4) -> FlavorEligibility:
 
 def test_answers_are_those_of_one_group_one_offer_and_one_set_of_bounds() -> None:
     known, bounds = of(SMALL), {KEY: Bound(effective_min=4, room=8)}
-    assert known.revised(LEAF, OFFER, bounds) is known
+    assert known.revised(LEAF, OFFER, bounds, 9) is known
     for other in (
-        known.revised(replace(LEAF, quotas=()), OFFER, bounds),
-        known.revised(LEAF, replace(OFFER, flavors={}), bounds),
-        known.revised(LEAF, OFFER, {}),
+        known.revised(replace(LEAF, quotas=()), OFFER, bounds, 9),
+        known.revised(LEAF, replace(OFFER, flavors={}), bounds, 9),
+        known.revised(LEAF, OFFER, {}, 9),
     ):
         assert other.alike is not known.alike
 
@@ -51,7 +51,7 @@ def test_answers_are_those_of_one_group_one_offer_and_one_set_of_bounds() -> Non
 )
 def test_answers_are_taken_over_where_other_bounds_give_the_same(asked: Workload, bound: Bound, *, holds: bool) -> None:
     known = of(asked)
-    revised = known.revised(LEAF, OFFER, {KEY: bound})
+    revised = known.revised(LEAF, OFFER, {KEY: bound}, 9)
     assert (revised is known, revised.alike is known.alike) == (False, holds)
     assert (revised.options(asked) is known.options(asked)) is holds
     assert revised.options(asked) == of(asked, room=bound.room, least=bound.effective_min).options(asked)
@@ -59,13 +59,19 @@ def test_answers_are_taken_over_where_other_bounds_give_the_same(asked: Workload
 
 def test_what_was_too_large_is_judged_again_by_more_room() -> None:
     known = of(LARGE, room=5)
-    revised = known.revised(LEAF, OFFER, {KEY: Bound(effective_min=4, room=6)})
+    revised = known.revised(LEAF, OFFER, {KEY: Bound(effective_min=4, room=6)}, 9)
     assert (known.options(LARGE).could_fit, revised.options(LARGE).could_fit) == (False, True)
 
 
 def test_new_questions_are_answered_by_the_new_bounds_and_end_the_likeness() -> None:
     known = of(SMALL)
-    revised = known.revised(LEAF, OFFER, {KEY: Bound(effective_min=4, room=5)})
+    revised = known.revised(LEAF, OFFER, {KEY: Bound(effective_min=4, room=5)}, 9)
     assert revised.options(LARGE).could_fit is False
     assert known.options(LARGE).could_fit is True
     assert revised.alike is not known.alike
+
+
+def test_answers_about_work_that_is_gone_are_forgotten() -> None:
+    known, bounds = of(SMALL, LARGE), {KEY: Bound(effective_min=4, room=8)}
+    assert known.revised(LEAF, OFFER, bounds, most=2) is known
+    assert known.revised(LEAF, OFFER, bounds, most=1).alike is not known.alike
