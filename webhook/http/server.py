@@ -159,8 +159,13 @@ class Server:
             return self._endpoints.refuse(408, f"the body did not come within {self._patience:.0f} s")
         except OSError:
             return self._endpoints.refuse(503, "the connection was closed")
-        body.is_complete = True
-        return await self._endpoints.answer(route, b"".join(chunks))
+        else:
+            body.is_complete = True
+            whole = b"".join(chunks)
+        finally:
+            # The stream of a closed connection keeps its error, and with that this frame, until garbage is collected.
+            chunks.clear()
+        return await self._endpoints.answer(route, whole)
 
     def _too_large(self) -> Answer:
         return self._endpoints.refuse(413, f"the body has more than {MAX_BODY} bytes")
