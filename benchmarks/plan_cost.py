@@ -123,9 +123,9 @@ class Cluster:
 
     def resize(self, units: int) -> None:
         """Let pods that are not managed use so many units of each flavor for every leaf."""
-        use = units * self._shape.leaves
-        taken = {(flavor, resource): use * amount for flavor in FLAVORS for resource, amount in UNIT.items()}
-        self.world = replace(self.world, unmanaged={FlavorResource(*key): amount for key, amount in taken.items()})
+        use = {resource: units * self._shape.leaves * amount for resource, amount in UNIT.items()}
+        unmanaged = {FlavorResource(flavor, resource): use[resource] for flavor in FLAVORS for resource in use}
+        self.world = replace(self.world, unmanaged=unmanaged)
 
     def edit(self, number: int) -> None:
         """Let that leaf lend nothing any more."""

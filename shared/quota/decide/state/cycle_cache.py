@@ -107,8 +107,6 @@ class CycleCache:
         self._replaced: list[LeafCache] = []
         """Those that know their `before`."""
         self._static: tuple[object, ...] = (None, None, None)
-        self._queues: Mapping[str, EquivalenceClasses | None] = {}
-        """By leaf, while all is found out again after an edit of the tree, the flavors or the settings."""
         self._snapshot: object = None
         self._capacity: object = None
         self._past_use: object = None
@@ -118,10 +116,11 @@ class CycleCache:
         if snapshot is self._snapshot:
             return
         tree, static = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
+        former: Mapping[str, LeafCache] = {}
         if len(self.leaves) != len(snapshot.leaves) or any(map(is_not, static, self._static)):
-            queues = {name: each.queue for name, each in self.leaves.items()}
+            former = self.leaves
             self.__init__()  # type: ignore[misc]
-            self._static, self._queues = static, queues
+            self._static = static
             self.tree = WaitingTree(snapshot.numbers, {name: group.parent for name, group in tree.groups.items()})
         self._snapshot = snapshot
         if snapshot.capacity is not self._capacity:
@@ -139,8 +138,9 @@ class CycleCache:
             self._refresh_leaf(name, snapshot)
         for name in {*numbers, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
             self._refresh_inner(name, snapshot, tree)
+        for name in former.keys() & self.leaves.keys():
+            self.leaves[name].queue = former[name].queue
         self._leaves, self._numbers = snapshot.leaves, snapshot.numbers
-        self._queues = {}
 
     def end_cycle(self) -> None:
         """Forget the states that leaves had earlier in this cycle."""
@@ -160,7 +160,6 @@ class CycleCache:
         before = known.before if known is not None else None
         if before is None or before.leaf is not leaf or before.numbers is not numbers:
             before = LeafCache(leaf, numbers, known)
-            before.queue = before.queue or self._queues.get(name)
         if known is not None:
             known.before, before.before = None, known
             self._replaced.append(before)
