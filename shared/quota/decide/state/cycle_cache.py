@@ -116,9 +116,9 @@ class CycleCache:
         if snapshot is self._snapshot:
             return
         tree, static = snapshot.world.tree, (snapshot.world.tree, snapshot.world.flavors, snapshot.world.settings)
-        former: Mapping[str, LeafCache] = {}
+        earlier: Mapping[str, LeafCache] = {}
         if len(self.leaves) != len(snapshot.leaves) or any(map(is_not, static, self._static)):
-            former = self.leaves
+            earlier = self.leaves
             self.__init__()  # type: ignore[misc]
             self._static = static
             self.tree = WaitingTree(snapshot.numbers, {name: group.parent for name, group in tree.groups.items()})
@@ -138,8 +138,8 @@ class CycleCache:
             self._refresh_leaf(name, snapshot)
         for name in {*numbers, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
             self._refresh_inner(name, snapshot, tree)
-        for name in former.keys() & self.leaves.keys():
-            self.leaves[name].queue = former[name].queue
+        for name in earlier.keys() & self.leaves.keys():
+            self.leaves[name].queue = earlier[name].queue
         self._leaves, self._numbers = snapshot.leaves, snapshot.numbers
 
     def end_cycle(self) -> None:
