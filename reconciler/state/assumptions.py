@@ -1,7 +1,7 @@
 """What was decided but is not yet seen: each decision counts from the moment it is made. Pure.
 
 An assumption ends when the watch shows every object past its write (the generation has moved, the object bears the
-written annotation, or it is gone), or when the write is known to have failed. What a refused write showed about an
+written annotation, or it is gone), except where the write is known to have failed. What a refused write showed about an
 object is a `WriteFailure`; it is true until the object's spec changes.
 """
 
@@ -56,10 +56,18 @@ class Assumptions:
         """Assume `workload` until the watch shows the write on all of `objects`."""
         self._assumed[key] = Assumption(workload, mark, {each.uid: each.generation for each in objects})
 
-    def drop(self, key: str, mark: Mark) -> bool:
-        """End the assumption of this write, and return whether there was one. A later one stays."""
+    def drop(self, key: str, mark: Mark, failed: Iterable[str] | None = None) -> bool:
+        """End the assumption of this write, and return whether one has ended. A later one stays.
+
+        `failed`: the uids on which the write has failed; where it was carried out on others, that counts until it is
+        seen. None: all.
+        """
         assumed = self._assumed.get(key)
         if assumed is None or assumed.mark != mark:
+            return False
+        for uid in list(assumed.unseen) if failed is None else failed:
+            assumed.unseen.pop(uid, None)
+        if assumed.unseen:
             return False
         del self._assumed[key]
         return True

@@ -19,10 +19,10 @@ from shared.quota.model.workload import Eviction, EvictionReason, Workload
 def with_readiness(before: Workload | None, after: Workload) -> tuple[Workload, bool]:
     """`after`, marked as once ready if it was so since its start; whether that is still to be written.
 
-    `before`: what it was until now.
+    `before`: what it was until now. What is being evicted loses its pods anyway.
     """
     then, now = before.admission if before else None, after.admission
-    if then is None or now is None or then.since != now.since or now.ready or not then.was_ready:
+    if then is None or now is None or then.since != now.since or now.ready or not then.was_ready or after.is_evicting:
         return after, False
     if now.unready_since is not None and not then.ready:
         return after, False

@@ -104,9 +104,9 @@ class WorkloadCache(WorkloadReadings):
         self.assumptions.make(key, workload, mark, (each.metadata for each in self.objects(key)))
         self._refresh(key)
 
-    def forget(self, key: str, mark: Mark) -> None:
-        """Count what the watch reports: the write has failed."""
-        if self.assumptions.drop(key, mark):
+    def forget(self, key: str, mark: Mark, failed: Iterable[str] | None = None) -> None:
+        """Count what the watch reports: the write has failed on the objects with these uids; None: on all."""
+        if self.assumptions.drop(key, mark, failed):
             self._refresh(key)
 
     def keep_unwritten(self, key: str, annotations: AnnotationPatch) -> None:

@@ -114,7 +114,7 @@ class WriteQueue:
         *,
         subresource: str | None = None,
     ) -> WriteResult:
-        """Patch these objects of a workload; the worst outcome counts. The assumption is dropped if any failed.
+        """Patch these objects of a workload; the worst outcome counts. Where it failed nothing is assumed any more.
 
         `least`: what is sent instead to an object that cannot store the patch; no operations: nothing is.
         """
@@ -130,7 +130,8 @@ class WriteQueue:
             self._stale_tries.pop(key, None)
         if outcome.fate not in DONE:
             log.info("Write not carried out", key=key, what=mark[0], fate=outcome.fate.value, why=outcome.message)
-            self._work.forget(key, mark)
+            results = zip(objects, outcomes, strict=True)
+            self._work.forget(key, mark, [each.metadata.uid for each, result in results if result.fate not in DONE])
             self._pause(key, objects[0].metadata.generation, WAITS[outcome.fate])
         return outcome
 

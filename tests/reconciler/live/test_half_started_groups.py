@@ -1,4 +1,4 @@
-"""A group of pods of which one had run and ended before its reconciler died: the others have their turn as well."""
+"""Groups of pods of which only one was started: they count whole, and the others have their turn as well."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.api.names import POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
-from tests.faults.kinds import Asked, Refuse, Rule
+from tests.faults.kinds import Asked, FallSilent, Refuse, Rule
 from tests.faults.proxy import FaultProxy
 from tests.reconciler.live.test_pods import PODS, pod, pods
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
 
 
-def member(name: str) -> dict[str, Any]:
+def member(name: str, runs: str = "500ms") -> dict[str, Any]:
     made = pod(name, "vision", labels={POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"})
-    made["metadata"]["annotations"] = {"demo.quotree.dev/run-for": "500ms"}
+    made["metadata"]["annotations"] = {"demo.quotree.dev/run-for": runs}
     made["spec"]["restartPolicy"] = "Never"
     return made
 
@@ -45,3 +45,31 @@ def test_rest_of_a_half_started_pod_group_starts_after_its_first_pod_has_ended(q
         proxy.rules.clear()
         q.start()
         wait_for(lambda: phases(q) == {"early": "Succeeded", "late": "Succeeded"}, "the other has as well", LONG)
+
+
+def watches_pods(asked: Asked) -> bool:
+    return asked.is_watch and asked.path.endswith("/pods")
+
+
+def test_a_half_started_pod_group_counts_whole_before_it_is_seen(q: Quotree, tmp_path: Path) -> None:
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as proxy:
+        side = proxy.side("only")
+        q.kubeconfig = side.kubeconfig(q.control_plane.kubeconfig, tmp_path / "through.yaml")
+        q.lead()
+        q.group("vision", quotas=[quota(min="2", max="2")], stopPolicy="Hold")
+        for name in ("early", "late"):
+            q.create(PODS, member(name, runs="1h"))
+        q.job("other", "vision", cpu="2")
+        wait_for(lambda: q.group_status("vision").get("workloads", {}).get("pending") == 2, "all are read", LONG)
+        silent = Rule(FallSilent(), watches_pods)
+        proxy.rules += [Rule(Refuse(409), starts_late, times=1), silent]
+        side.cut()
+        wait_for(lambda: silent.committed, "the watch of pods is silent", LONG)
+        q.group("vision", stopPolicy="None")
+        wait_for(lambda: phases(q)["early"] == "Running", "one of them runs", LONG)
+        proxy.rules.clear()
+        side.cut()
+        running = {"early": "Running", "late": "Running"}
+        wait_for(lambda: {**phases(q), **running} == phases(q), "the group runs whole", LONG)
+        assert [text for reason, text in q.events("other") if reason == "Started"] == []
+        assert q.running() == set()

@@ -63,6 +63,23 @@ def test_assumption_is_dropped_only_by_its_own_write() -> None:
     assert made.get("u1") is None
 
 
+def test_assumption_counts_until_its_only_successful_write_is_seen() -> None:
+    made = Assumptions()
+    made.make("group", STARTED, MARK, [SEEN, Metadata(uid="u2", generation=5)])
+    assert not made.drop("group", MARK, ["u2"])
+    assert made.get("group") == STARTED
+    made.see("group", Metadata(uid="u1", generation=2))
+    assert made.get("group") is None
+
+
+def test_assumption_ends_when_its_writes_failed_or_are_seen() -> None:
+    made = Assumptions()
+    made.make("group", STARTED, MARK, [SEEN, Metadata(uid="u2", generation=5)])
+    made.see("group", Metadata(uid="u1", generation=2))
+    assert made.drop("group", MARK, ["u2"])
+    assert made.get("group") is None
+
+
 def test_write_failures_count_until_the_spec_changes() -> None:
     made = Assumptions()
     later = NOW + timedelta(seconds=1)

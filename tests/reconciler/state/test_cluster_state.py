@@ -12,11 +12,11 @@ from reconciler.state.terminating import TERMINATING
 from shared.api.core.job import Job
 from shared.api.core.namespace import read_namespace
 from shared.api.core.selectors import LabelSelector
-from shared.api.names import ADMISSION
+from shared.api.names import ADMISSION, EVICTION
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.kube.watch.cache import Changed
 from shared.quota.model.tree import Group
-from shared.quota.model.workload import Admission
+from shared.quota.model.workload import Admission, EvictionReason
 from tests.builders import NOW, in_main
 from tests.reconciler.reconciler_process import job_manifest
 from tests.reconciler.state.objects import CPU, a_job, answered, kind_of, pod_on_node, replace_status, running_job, work
@@ -211,6 +211,19 @@ def test_loss_of_readiness_is_recorded(state: ClusterState) -> None:
     (unready,) = work(state)
     assert unready.admission == Admission(in_main({"cpu": "default"}), NOW, was_ready=True, answered=False)
     assert state.work.unready == {"u1"}
+
+
+def test_loss_of_readiness_of_an_evicted_job_is_not_recorded(state: ClusterState) -> None:
+    ready = replace_status(running_job(), ready=1, active=1)
+    state.observe_jobs([Changed(None, ready)])
+    note = {"flavors": {"cpu": "default"}, "reason": "Reclaimed", "since": "2026-01-01T00:00:00Z"}
+    written = msgspec.json.encode(note | {"time": "2026-01-01T00:01:00Z"}).decode()
+    stopped = replace_status(a_job(annotations={EVICTION: written}), active=0, terminating=1)
+    state.observe_jobs([Changed(ready, stopped)])
+    (evicting,) = work(state)
+    assert evicting.eviction is not None
+    assert evicting.eviction.reason is EvictionReason.RECLAIMED
+    assert state.work.unready == set()
 
 
 def test_finished_job_keeps_minimal_data() -> None:
