@@ -7,10 +7,12 @@ from shared.quota.measure.snapshot import Snapshot
 from tests.shared.quota.judgement import Judgement
 from tests.shared.quota.judging_evictions import judge_evictions
 from tests.shared.quota.judging_starts import judge_starts
+from tests.shared.quota.judging_waits import judge_waits
 
 
 def transgressions(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
-    """Everything in the plan that the rules do not allow, one line each."""
+    """Everything in the plan that the rules do not allow, and what they ask for and it lacks, one line each."""
     judgement = Judgement(snapshot, plan)
     yield from judge_starts(judgement)
     yield from judge_evictions(judgement)
+    yield from judge_waits(judgement)
