@@ -42,18 +42,22 @@ def quotas_schema() -> Schema:
 
 def _entry_schema() -> Schema:
     return record(
-        "One flavor's quota. It is about the resources that min or max names.",
+        "One flavor's quota. It covers the resources that min or max names.",
         {
             "flavor": {
-                **text("Name of a ResourceFlavor; `default` is one that exists from the start.", maxLength=MAX_NAME),
+                **text("The ResourceFlavor. `default` exists from the start.", maxLength=MAX_NAME),
                 "default": "default",
                 RULES: [name_rule("flavor")],
             },
-            "min": _amounts("min", "Promised to the group; absent counts 0."),
-            "max": _amounts("max", "Never more than this; absent inherits the nearest ancestor's."),
-            "borrowingLimit": _amounts("borrowingLimit", "Never more than this above min; absent is up to max."),
-            "lendingLimit": _amounts("lendingLimit", "Never lend more than this of min; absent is all of min."),
-            "weight": _amounts("weight", "Share of what is left over, as a quantity; absent is max."),
+            "min": _amounts("min", "What the group is promised. Absent counts 0."),
+            "max": _amounts("max", "The most that the group may use. Absent: that of the nearest ancestor."),
+            "borrowingLimit": _amounts("borrowingLimit", "How far above min the group may go. Absent: up to max."),
+            "lendingLimit": _amounts(
+                "lendingLimit", "How much of min others may use while it is idle. Absent: all of it."
+            ),
+            "weight": _amounts(
+                "weight", "The group's share of what is left over, in proportion, as a quantity. Absent: as max."
+            ),
         },
         _min_above_max(),
         _lending_above_min(),

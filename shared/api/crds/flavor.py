@@ -29,13 +29,13 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 def flavor_schema() -> Schema:
     """Return the whole object."""
     return record(
-        "A kind of capacity: the nodes it means, and what work needs to run on them.",
+        "A kind of capacity: which nodes have it, and what workloads need to run on them.",
         {
             "apiVersion": text("quotree.dev/v1alpha1"),
             "kind": text("ResourceFlavor"),
             "metadata": {"type": "object"},
             "spec": record(
-                "Which nodes, and how work gets there.",
+                "Which nodes, and how workloads get there.",
                 {"nodeLabels": _node_labels(), "nodeTaints": _node_taints(), "tolerations": _tolerations()},
             ),
         },
@@ -65,7 +65,7 @@ def _node_taints() -> Schema:
         },
         required=("key", "effect"),
     )
-    return listing("Work must tolerate these to get the flavor.", taint, MAX_ENTRIES, key=("key", "effect"))
+    return listing("A workload must tolerate these to get the flavor.", taint, MAX_ENTRIES, key=("key", "effect"))
 
 
 def _tolerations() -> Schema:
@@ -76,7 +76,7 @@ def _tolerations() -> Schema:
             "operator": word("Exists or Equal; absent: Equal.", "Exists", "Equal"),
             "value": text("The taint's value, for Equal.", maxLength=MAX_NAME, pattern=LABEL_VALUE),
             "effect": word("Absent: every effect.", "", *_EFFECTS),
-            "tolerationSeconds": {**number("How long NoExecute is borne."), "format": "int64"},
+            "tolerationSeconds": {**number("How long NoExecute is tolerated."), "format": "int64"},
         },
         rule(
             "BadToleration",
@@ -94,7 +94,7 @@ def _tolerations() -> Schema:
             "tolerationSeconds needs effect: NoExecute",
         ),
     )
-    return listing("Added to work that gets the flavor.", toleration, MAX_ENTRIES)
+    return listing("Added to workloads that get the flavor.", toleration, MAX_ENTRIES)
 
 
 def flavor_names() -> dict[str, Any]:

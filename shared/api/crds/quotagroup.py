@@ -108,41 +108,61 @@ def spec_schema() -> Schema:
         {
             "parent": {
                 **text(
-                    "The group it belongs to; absent: root. A parent that does not exist yet makes it inactive.",
+                    "The group above it; absent: root. While the parent does not exist, the group is inactive.",
                     maxLength=MAX_NAME,
                 ),
                 RULES: [name_rule("parent")],
             },
-            "isParent": flag("true: holds groups, never work. false: a leaf, holds work, never groups."),
+            "isParent": flag("true: holds groups and no workloads. false: a leaf, holds workloads and no groups."),
             "quotas": quotas_schema(),
-            "allowLending": flag("false: lendingLimit 0 wherever none is given."),
+            "allowLending": flag(
+                "false: an absent lendingLimit counts 0, so that the whole min is kept while it is idle."
+            ),
             "namespaceSelector": _selector_schema(),
             "requireRequests": flag("true: every container of workloads here and below requests cpu and memory."),
             "queueing": record(
                 "How the queue of a leaf is served.",
                 {
-                    "strategy": word("Whether the head blocks those behind it.", "BestEffortFIFO", "StrictFIFO"),
-                    "patience": duration("How long others may pass the head of a BestEffortFIFO queue."),
+                    "strategy": word(
+                        "StrictFIFO: a workload that waits blocks those behind it. Absent: BestEffortFIFO.",
+                        "BestEffortFIFO",
+                        "StrictFIFO",
+                    ),
+                    "patience": duration("How long the head of a BestEffortFIFO queue may be passed by others."),
                 },
             ),
             "flavorFungibility": record(
-                "When the next flavor is tried instead of this one.",
+                "When a later flavor is preferred to an earlier one.",
                 {
                     "whenCanBorrow": word(
-                        "Where it could start by borrowing only. Absent: TryNextFlavor.", "Borrow", "TryNextFlavor"
+                        "Where a workload could start only by borrowing. Absent: TryNextFlavor.",
+                        "Borrow",
+                        "TryNextFlavor",
                     ),
                     "whenCanReclaim": word(
-                        "Where it could start by recycling only. Absent: TryNextFlavor.", "Reclaim", "TryNextFlavor"
+                        "Where it could start only after reclaim. Absent: TryNextFlavor.", "Reclaim", "TryNextFlavor"
                     ),
                 },
             ),
             "preemption": record(
-                "Who may preempt whom in the group.",
-                {"withinGroup": word("LowerPriority: higher priority may replace lower.", "LowerPriority", "Never")},
+                "Whether workloads of the group replace each other by priority.",
+                {
+                    "withinGroup": word(
+                        "Absent: LowerPriority, a workload may replace ones of lower priority.",
+                        "LowerPriority",
+                        "Never",
+                    )
+                },
             ),
             "reclaim": _reclaim_schema(),
             "startup": _startup_schema(),
-            "stopPolicy": word("Inherited by the whole subtree.", "None", "Close", "Hold", "HoldAndDrain"),
+            "stopPolicy": word(
+                "For the whole subtree. Close: refuse new workloads. Hold: start none. HoldAndDrain: and evict all.",
+                "None",
+                "Close",
+                "Hold",
+                "HoldAndDrain",
+            ),
         },
     )
 
@@ -192,35 +212,49 @@ def _selector_schema() -> Schema:
 
 def _reclaim_schema() -> Schema:
     return record(
-        "How borrowed quota comes back; overrides of the cluster's settings.",
+        "How borrowed quota is taken back; overrides the cluster's settings here and below.",
         {
-            "mode": word("Only for a preemptor, or whenever over runtime.", "OnDemand", "Strict"),
-            "gracePeriod": duration("How long a leaf may be over its runtime before work is recycled."),
-            "notice": duration("How long before the eviction its owner is told."),
-            "exemptAfterStart": duration("How long after its start work is not recycled."),
-            "claimTimeout": duration("How long freed room is kept for the one it was freed for."),
+            "mode": word("OnDemand: for an entitled workload. Strict: whenever over runtime.", "OnDemand", "Strict"),
+            "gracePeriod": duration(
+                "How long a leaf may be over its runtime before its workloads are evicted for others."
+            ),
+            "notice": duration("How long before an eviction the workload is given notice."),
+            "exemptAfterStart": duration("How long after its start a workload is not evicted for others."),
+            "claimTimeout": duration("How long freed room is kept for the workload that it was freed for."),
         },
     )
 
 
 def _startup_schema() -> Schema:
     return record(
-        "All or nothing; overrides of the cluster's settings.",
+        "All or nothing; overrides the cluster's settings here and below.",
         {
-            "waitForPodsReady": flag("Whether a job whose pods do not get ready is evicted."),
-            "blockAdmission": word("Whom a job that is not ready holds back.", "Cluster", "Group", "None"),
-            "timeout": duration("How long the pods may take to get ready."),
-            "recoveryTimeout": duration("How long they may take to be ready again."),
-            "backoffBase": duration("Wait before the second try; doubled with each."),
-            "backoffMax": duration("The longest wait."),
-            "limit": number("After how many tries it is given up.", minimum=1, maximum=1000000),
+            "waitForPodsReady": flag("Whether a workload whose pods do not all become ready is evicted."),
+            "blockAdmission": word("Which starts wait while a workload is not ready.", "Cluster", "Group", "None"),
+            "timeout": duration("How long pods may take to become ready after a start."),
+            "recoveryTimeout": duration("How long they may take to become ready again."),
+            "backoffBase": duration("The back-off after the first failed start; it doubles with every further one."),
+            "backoffMax": duration("The longest back-off."),
+            "limit": number("After how many failed starts a workload is deactivated.", minimum=1, maximum=1000000),
         },
     )
 
 
+_NUMBERS: Final = {
+    "min": "The effective min: min, scaled down where the mins together are more than there is.",
+    "request": "used, and what pending workloads request that count.",
+    "used": "What admitted workloads request, until their pods have ended.",
+    "nonPreemptible": "The part of used that belongs to workloads that are not preemptible.",
+    "charge": "What the group costs its parent: used, or what is kept for idle groups below it if that is more.",
+    "runtime": "What the group can use now: its share of what there is.",
+    "borrowed": "What is used above min.",
+    "lendable": "What others can use of min now.",
+    "capacity": "What the nodes offer; only on root.",
+}
+
+
 def status_schema() -> Schema:
     """Everything the reconciler writes. What it alone writes as a whole is atomic: who owns which field is not kept."""
-    numbers = ("min", "request", "used", "nonPreemptible", "charge", "runtime", "borrowed", "lendable", "capacity")
     condition = record(
         "One condition.",
         {
@@ -237,7 +271,7 @@ def status_schema() -> Schema:
         "One flavor's numbers.",
         {
             "flavor": {**text("The flavor.", maxLength=MAX_NAME), "default": "default"},
-            **{name: shown_amounts(f"{name}, as it is now.") for name in numbers},
+            **{name: shown_amounts(meaning) for name, meaning in _NUMBERS.items()},
             "largestNodes": listing(
                 "The largest ready nodes; only on root.", shown_amounts("What one node offers."), MAX_LARGEST_NODES
             ),
@@ -246,13 +280,13 @@ def status_schema() -> Schema:
         },
     )
     return record(
-        "What is true now; written by the reconciler alone.",
+        "What is true now; only the reconciler writes it.",
         {
             "conditions": listing("Active, OverRuntime, Stopped, Drained.", condition, 16, key=("type",)),
             "quotas": listing("Numbers per flavor.", quota, MAX_ENTRIES),
             "workloads": atomic(
                 record(
-                    "How much work there is here and below.",
+                    "How many workloads there are here and below.",
                     {name: number(name) for name in ("pending", "admitted", "ready")},
                 )
             ),
