@@ -105,7 +105,10 @@ def find_workload(world: World, name: str, namespace: str) -> Workload:
     found = [each for held in world.workload_sets.values() for each in held.by_id.values() if each.key == key]
     found = [each for each in found if kind.lower() in ("", each.kind.lower())]
     if not found:
-        raise Problem(f"there is no workload {name!r} that names a group; write NAMESPACE/NAME")
+        raise Problem(
+            f"there is no workload {key!r} that names a group and has not ended; "
+            "write NAMESPACE/NAME, KIND/NAMESPACE/NAME, or qg/NAME for a group"
+        )
     return min(found, key=lambda each: (each.kind != "Job", each.kind))
 
 

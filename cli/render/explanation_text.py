@@ -15,9 +15,9 @@ _BECAUSE: Final = {
     "PreemptionNever": "its group does not preempt",
     "WithinRuntime": "its group is within its runtime",
     "GracePeriod": "its group's grace period is not over",
-    "Notice": "has to be told first",
+    "Notice": "must be given notice first",
     "NotEntitled": "the workload that waits is not entitled",
-    "NotReadyYet": "its pods have time to become ready",
+    "NotReadyYet": "its pods still have time to become ready",
 }
 _MISSING_RUNTIME: Final = ("missing", "used", "runtime", "min")
 _RULES: Final = {
@@ -64,7 +64,7 @@ def _eviction(last: Mapping[str, Any]) -> str:
 
 
 def _running(running: Mapping[str, Any]) -> Iterator[str]:
-    ground = "is within its group's runtime" if running["ground"] == "Runtime" else "is in borrowed room"
+    ground = "is within its group's runtime" if running["ground"] == "Runtime" else "runs on borrowed quota"
     yield f"it {ground}"
     for each in running["keys"]:
         used, runtime = (readable(each["resource"], each[word]) for word in ("groupUsed", "groupRuntime"))

@@ -143,7 +143,7 @@ def _dated(
 def _active(snapshot: Snapshot, group: str) -> Condition:
     inactive = snapshot.inactive.get(group)
     if inactive is None:
-        return Condition("Active", "True", "Active", "work is started within its quota")
+        return Condition("Active", "True", "Active", "workloads are started within its quota")
     return Condition("Active", "False", inactive.reason, inactive.message)
 
 
@@ -175,4 +175,4 @@ def _drained(snapshot: Snapshot, group: str, workloads: WorkloadCounts) -> Condi
         return Condition("Drained", "False", "NotDraining", "")
     if workloads.admitted:
         return Condition("Drained", "False", "Draining", f"{workloads.admitted} workloads have not ended yet")
-    return Condition("Drained", "True", "Empty", "no admitted work is left in the group and below")
+    return Condition("Drained", "True", "Empty", "no admitted workload is left in the group or below it")

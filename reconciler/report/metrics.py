@@ -50,7 +50,7 @@ class ReconcilerMetrics:
             "quotree_decision_seconds", "From the first change that a cycle had to look at to the end of that cycle."
         )
         self._start_seconds = self._histogram(
-            "quotree_start_seconds", "From the decision to start work to its written start."
+            "quotree_start_seconds", "From the decision to start a workload to its written start."
         )
         self._waits = self._histogram(
             "quotree_wait_seconds", "From the queueing of a workload to its start.", "group", "tier", buckets=_WAITS

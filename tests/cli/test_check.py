@@ -48,7 +48,7 @@ def test_groups_that_admit_every_namespace_are_listed(tmp_path: Path) -> None:
         0,
         [
             (
-                "QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector stands here or on the path of vision: "
+                "QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector is set here or on the path of vision, so "
                 "workloads of every namespace may use them; give one to root or to groups, or set "
                 "quota.openGroups: false (OpenGroups)"
             )

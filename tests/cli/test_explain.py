@@ -100,7 +100,7 @@ def test_running_workload_has_its_entitlement_and_risks() -> None:
     assert found["keys"] == [{**GPU, "amount": 6, "borrowed": 2, "groupUsed": 6, "groupRuntime": 4}]
     assert {each["rule"]: each["possible"] for each in found["losses"]} == {"Reclaim": True, "Preemption": True}
     text = CliRunner().invoke(explain.command, ["ns/base", "-f", WAITING, *EIGHT]).stdout.splitlines()
-    assert "it is in borrowed room" in text
+    assert "it runs on borrowed quota" in text
     assert "  eviction for other groups: possible now" in text
 
 

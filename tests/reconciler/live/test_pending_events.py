@@ -154,7 +154,7 @@ def test_hold_of_the_owner_gets_no_event(case: PendingEventsCase) -> None:
     assert [case.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
 
 
-ABSENT = "'vision' is no group that holds work below root"
+ABSENT = "'vision' is no leaf of the tree"
 
 
 def test_group_that_is_seen_soon_after_its_workload_is_not_reported_absent(case: PendingEventsCase) -> None:

@@ -87,7 +87,7 @@ class PendingReasons:
     def _find(self, workload: Workload) -> Found:
         leaf = self._snapshot.leaves.get(workload.group)
         if leaf is None:
-            return WaitReason.NO_LEAF, None, f"{workload.group!r} is no group that holds work below root"
+            return WaitReason.NO_LEAF, None, f"{workload.group!r} is no leaf of the tree"
         aside = _own_reason(workload, leaf, self._snapshot.now)
         if aside is not None:
             return aside[0], None, aside[1]
@@ -192,8 +192,8 @@ def _flavors_in(assignments: Assignments) -> list[str]:
 
 _WAITING_TEXT = {
     WaitReason.WAITING_FOR_EVICTIONS: "its room is being freed",
-    WaitReason.ROOM_DELAYED: "its room is kept, and those who use it go when their time is over",
-    WaitReason.ROOM_KEPT_FOR_OTHERS: "its group's share is kept for work that is entitled and was there before it",
+    WaitReason.ROOM_DELAYED: "its room is reserved, and those who use it go once grace period, notice and exemptAfterStart allow it",
+    WaitReason.ROOM_KEPT_FOR_OTHERS: "its group's share is kept for an entitled workload that was there before it",
 }
 
 

@@ -29,7 +29,7 @@ def warn_open_groups(tree: Tree) -> Iterator[Violation]:
     found = [name for name in leaves if selector_of(tree.get, name) is None]
     if found:
         message = (
-            f"no namespaceSelector stands here or on the path of {listed(found)}: workloads of every "
+            f"no namespaceSelector is set here or on the path of {listed(found)}, so workloads of every "
             "namespace may use them; give one to root or to groups, or set quota.openGroups: false"
         )
         yield Violation("OpenGroups", of_group(ROOT), _FIELD, message)

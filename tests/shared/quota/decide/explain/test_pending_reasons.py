@@ -165,7 +165,7 @@ def test_moved_workload_is_explained_in_its_current_group() -> None:
             "its start was refused; tried again at 2026-01-01T00:00:05+00:00",
             id="left alone after a refusal",
         ),
-        pytest.param(pending("x", 1, "w"), "'x' is no group that holds work below root", id="no such leaf"),
+        pytest.param(pending("x", 1, "w"), "'x' is no leaf of the tree", id="no such leaf"),
         pytest.param(pending("a", {"fpga": 1}, "w"), "no quota entry covers fpga", id="not covered"),
         pytest.param(
             pending("a", 1, "w", blocked_flavors=frozenset({"default"})),
