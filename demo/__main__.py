@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+from contextlib import suppress
 
 from demo import slice as trace_slice
 from demo.story import Story
@@ -54,10 +55,9 @@ def _keep(terminal: Terminal, control_plane: cluster.ControlPlane, quotree: Quot
     terminal.answer(f"export PATH={control_plane.binaries.kubectl.parent}:{quotree.commands}:$PATH")
     terminal.answer("kubectl get quotagroups")
     terminal.answer("kubectl quotree tree")
-    try:
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
-    except KeyboardInterrupt:
-        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        signal.pause()
 
 
 if __name__ == "__main__":
