@@ -125,7 +125,7 @@ def find_group(world: World, name: str, namespace: str) -> str | None:
 def question_options(command: T) -> T:
     """Give a command the options for what it asks about: files, capacity, settings, time, cluster."""
     for option in (
-        click.option("--at", metavar="TIME", help="The time of the question.  [default: now]"),
+        click.option("--at", metavar="TIME", help="Answer as of this time.  [default: now]"),
         click.option("--settings", "settings_file", metavar="FILE", help="A settings file of Quotree."),
         click.option("--capacity", multiple=True, metavar="FLAVOR:RES=QTY,…", help="Root's capacity for these keys."),
     ):
