@@ -46,12 +46,14 @@ def command(
     workload: str, files: tuple[str, ...], namespace: str | None, output: str,
     at: str | None, settings_file: str | None, capacity: tuple[str, ...], cluster: LiveCluster,
 ) -> None:  # fmt: skip
-    """Explain WORKLOAD, as NAMESPACE/NAME: what it waits for, who holds that, and what would let it start; of one that
-    runs, on which ground, and how it could be lost. For a group, as NAME or qg/NAME: its runtime step by step.
+    """Explain why WORKLOAD (NAMESPACE/NAME) waits: what it lacks, who holds that, and what would let it start.
 
-    Without -f the visibility API is asked where it is served, else the answer is computed from the cluster, both with
-    your own rights. Every remedy has been tried in the engine: made alone, it lets the next cycles start the workload,
-    and no smaller number would.
+    For a workload that runs: whether it runs on borrowed quota, and by which rules it could be evicted. For a group
+    (NAME or qg/NAME): its runtime, step by step.
+
+    Without -f the visibility API is asked where it is served; otherwise the answer is computed from the cluster. Both
+    with your own rights. Every remedy has been tried in the engine: made alone, it lets the next cycles start the
+    workload, and no smaller number would.
     """
     computes = bool(files or at or settings_file or capacity)
     if not namespace:

@@ -1,4 +1,4 @@
-"""`quotree history`: who was evicted, why, and who took what from whom."""
+"""`quotree history`: which workloads were evicted, why, and for whom."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -38,7 +38,7 @@ COLUMNS: Final = (
 @click.argument("group", default="", shell_complete=complete(groups))
 @click.option("--since", metavar="DURATION", help="Only of the last so many hours, such as 24h.")
 @click.option("--most", type=click.IntRange(1), default=1000, show_default=True, help="At most so many, the latest.")
-@click.option("-w", "--watch", is_flag=True, help="Go on, and print each further eviction; the latest last.")
+@click.option("-w", "--watch", is_flag=True, help="Watch, and print each further eviction; the latest last.")
 def command(
     group: str, since: str | None, most: int, watch: bool, scope: ListScope, shown: ListOutput, cluster: LiveCluster
 ) -> None:

@@ -52,7 +52,7 @@ _GONE: Final = {"reason": "Gone", "message": "", "why": "it no longer waits", "p
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster."
 )
-@click.option("-w", "--watch", is_flag=True, help="Go on, and print each line again that changes.")
+@click.option("-w", "--watch", is_flag=True, help="Watch, and print each line that changes.")
 def command(
     group: str, files: tuple[str, ...], watch: bool, at: str | None, settings_file: str | None,
     capacity: tuple[str, ...], scope: ListScope, shown: ListOutput, cluster: LiveCluster,

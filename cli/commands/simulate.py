@@ -49,7 +49,7 @@ def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -
 @click.option("--cycles", type=click.IntRange(1, CYCLES), help="How many decision cycles to run.  [default: 1]")
 @click.option("--until-stable", is_flag=True, help=f"Run until a cycle changes nothing, at most {CYCLES} cycles.")
 @click.option("--step", default="0s", show_default=True, help="The time that passes between two cycles, such as 30s.")
-@click.option("--at", metavar="TIME", help="When it begins.  [default: now]")
+@click.option("--at", metavar="TIME", help="When the simulation begins.  [default: now]")
 @click.option("--settings", "settings_file", type=click.Path(), metavar="FILE", help="A settings file of Quotree.")
 @click.option("--live", is_flag=True, help="Start from the live cluster; files override its objects.")
 @output_option("table")
@@ -58,7 +58,7 @@ def command(
     until_stable: bool, step: str, at: str | None, settings_file: str | None, live: bool,
     output: str, cluster: LiveCluster,
 ) -> None:  # fmt: skip
-    """Decide in memory what would start and stop, for the manifests in the given files.
+    """Simulate what would start and stop, for the manifests in the given files.
 
     Reads QuotaGroup, ResourceFlavor, Node, Job, Pod, PriorityClass, RuntimeClass, LimitRange and Namespace objects, and
     those of governed kinds, from files, from the live cluster (--live), or both. Exit code 0 when they are legal, 1

@@ -97,11 +97,13 @@ def _group_command(name: str, text: str) -> click.Command:
 
 
 hold = _workload_command(
-    "hold", _hold, "Let WORKLOAD wait, and stop it if it runs, until it is resumed (the label quotree.dev/hold)."
+    "hold", _hold, "Make WORKLOAD wait, and stop it if it runs, until it is resumed (the label quotree.dev/hold)."
 )
 resume = _workload_command(
-    "resume", _resume, "Let WORKLOAD be considered again: it was held, or deactivated after failed starts."
+    "resume", _resume, "Let WORKLOAD start again that was held, or deactivated after failed starts."
 )
-close = _group_command("close", "Refuse new workloads in GROUP and below it (stopPolicy Close); what is there goes on.")
-open_ = _group_command("open", "Take away the stopPolicy of GROUP. Groups below it keep their own.")
+close = _group_command(
+    "close", "Refuse new workloads in GROUP and below it (stopPolicy Close); those that exist start and run as before."
+)
+open_ = _group_command("open", "Remove the stopPolicy of GROUP. Groups below it keep their own.")
 drain = _group_command("drain", "Stop every workload in GROUP and below it, and start none (stopPolicy HoldAndDrain).")

@@ -35,7 +35,7 @@ _PERIOD: Final = 2.0
 @click.command("top")
 @click.option("--flavor", shell_complete=complete(flavors), help="Only this flavor.")
 @click.option("--resource", help="Only this resource.")
-@click.option("--parents", is_flag=True, help="Groups that hold groups, too.")
+@click.option("--parents", is_flag=True, help="Also list groups that hold groups.")
 @click.option("-w", "--watch", is_flag=True, help="Read and print again every two seconds.")
 def command(
     flavor: str | None, resource: str | None, parents: bool, watch: bool, shown: ListOutput, cluster: LiveCluster
