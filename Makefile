@@ -20,7 +20,7 @@ help:
 	@echo 'make monitoring  alerts and the Grafana dashboard with a real Prometheus (on PATH, or unpacked from Debian)'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
-	@echo 'make generated CRDs, presets of the chart, docs/rules.md and the classes of docs/glossary.md, from the code'
+	@echo 'make generated CRDs, presets and README of the chart, docs/rules.md and the classes of docs/glossary.md, from the code'
 	@echo 'make prove     random worlds against the reference engine'
 	@echo 'make mutants   small changes of the engine, and whether the pure tests notice them (NUMBER=300, SEED=1)'
 	@echo 'make chaos     processes killed and frozen while work goes on'
@@ -51,7 +51,7 @@ types: venv
 	$(BIN)/mypy --strict
 
 generated: venv
-	@for each in crds presets rules glossary; do $(BIN)/python -m dev.generate.$$each; done
+	@for each in crds presets rules glossary chart_readme; do $(BIN)/python -m dev.generate.$$each; done
 
 test: jobset lint types
 	$(BIN)/pytest -n $(WORKERS) --dist=worksteal

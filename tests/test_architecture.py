@@ -14,9 +14,7 @@ MODULES = {
     for package in PRODUCT
     for path in (ROOT / package).rglob("*.py")
 }
-HOPS = sorted(
-    set(re.findall(r"`((?:\w+\.)+\w+)`(?: →|\n| →\n)", PAGE.split("## Five flows")[1].split("### Before")[0]))
-)
+HOPS = sorted(set(re.findall(r"`((?:\w+\.)+\w+)`(?: →|\n| →\n)", PAGE.split("## Five flows")[1])))
 
 
 def _names(path: Path) -> set[str]:

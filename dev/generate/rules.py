@@ -20,15 +20,15 @@ What Quotree refuses, and what it warns of; [section 4 of the specification](spe
 rules mean. One rule is one function with one code; the webhook, `quotree check`, the reconciler's re-check and the
 tests call the same function. A refusal ends with its code in brackets, as does a warning.
 
-Rules marked *schema* also stand in the CRDs as CEL, with the same code, and hold while the webhook is away: the API
-server then answers before the webhook is asked. *schema, own words* means that the API server refuses it by the schema
-itself (a wrong type, a list that is too long). The schema compares entries in lists of up to 16 only, and it compares
-quantities exactly where the rule compares them rounded up to whole base units. Before Kubernetes 1.34 the schema reads
-no quantity: the API server would refuse it for what it estimates such rules to cost. There `BadQuantity`, `MinAboveMax`
-and `LendingLimitAboveMin` hold by the webhook alone.
+Rules marked *schema* are also in the CRDs as CEL, with the same code: the API server itself refuses what breaks them,
+before it calls the webhook. *schema, own words* means that the API server refuses it by the types and bounds of the
+schema (a wrong type, a list that is too long), with a sentence of its own. The schema compares entries only in lists of
+up to 16, and it compares quantities exactly, where the rule compares them rounded up to whole base units. Before
+Kubernetes 1.34 the schema reads no quantity, because the API server would reject it for its estimated cost: there, only
+the webhook holds `BadQuantity`, `MinAboveMax` and `LendingLimitAboveMin`.
 
-An edit answers for what it breaks or makes worse, never for what was broken before: an illegal tree that was stored
-while the webhook was away can be fixed step by step. The answer warns of what such an edit leaves broken.
+An edit is refused only for what it breaks or makes worse, never for what was broken before, so that an illegal tree that
+was stored without the webhook can be fixed step by step. The answer warns of what such an edit leaves broken.
 
 This page is written by `python -m dev.generate.rules`; a test compares it with the code.
 """
