@@ -1,4 +1,4 @@
-"""How much of what: exact amounts of a resource, and Kubernetes' quantity text in and out.
+"""Exact amounts of resources, and Kubernetes' quantity text in and out.
 
 An Amount is a whole number of a resource's base unit: millicores for cpu, the plain unit (bytes, devices) for
 every other resource. Text is read exactly as `k8s.io/apimachinery/pkg/api/resource` reads it, then rounded up.

@@ -1,4 +1,4 @@
-"""What a process tells about itself: structured logs and Prometheus metrics.
+"""Structured logs and Prometheus metrics of a process.
 
 A log line is a constant message and key=value pairs, as one JSON object per line. Whatever a user could have written
 is escaped; values under keys that name secrets are blotted out.

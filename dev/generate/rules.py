@@ -27,8 +27,8 @@ up to 16, and it compares quantities exactly, where the rule compares them round
 Kubernetes 1.34 the schema reads no quantity, because the API server would reject it for its estimated cost: there, only
 the webhook holds `BadQuantity`, `MinAboveMax` and `LendingLimitAboveMin`.
 
-An edit is refused only for what it breaks or makes worse, never for what was broken before, so that an illegal tree that
-was stored without the webhook can be fixed step by step. The answer warns of what such an edit leaves broken.
+An edit is refused only for what it breaks or makes worse, never for what was broken before, so that an illegal tree
+that was stored without the webhook can be fixed step by step. The answer warns of what such an edit leaves broken.
 
 This page is written by `python -m dev.generate.rules`; a test compares it with the code.
 """

@@ -1,4 +1,4 @@
-"""How long: durations as Kubernetes and Go write them, such as 30s, 5m, 1h30m or 250ms.
+"""Durations as Kubernetes and Go write them, such as 30s, 5m, 1h30m or 250ms.
 
 Whole microseconds; no sign, no days. The same grammar is the pattern of the CRD's duration fields.
 """

@@ -13,7 +13,7 @@ class TaintSpec(View, frozen=True):
 
 
 class TolerationSpec(View, frozen=True):
-    """A toleration that work gets with the flavor. An absent operator means Equal."""
+    """A toleration that workloads get with the flavor. An absent operator means Equal."""
 
     key: str = ""
     operator: str = "Equal"

@@ -125,7 +125,7 @@ class QuotaStatus(View, frozen=True):
 
 
 class WorkloadCounts(View, frozen=True, omit_defaults=False):
-    """How much work there is in the group and below."""
+    """How many workloads there are in the group and below."""
 
     pending: int = 0
     admitted: int = 0

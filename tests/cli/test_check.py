@@ -48,8 +48,8 @@ def test_groups_that_admit_every_namespace_are_listed(tmp_path: Path) -> None:
         0,
         [
             (
-                "QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector is set here or on the path of vision, so "
-                "workloads of every namespace may use them; give one to root or to groups, or set "
+                "QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector is set here or on the path of vision, "
+                "so workloads of every namespace may use them; give one to root or to groups, or set "
                 "quota.openGroups: false (OpenGroups)"
             )
         ],

@@ -1,4 +1,4 @@
-"""What a namespace says: its labels, which bring its work into quota or leave it out."""
+"""What a namespace says: its labels, which decide whether its workloads are managed."""
 
 from shared.api.core.metadata import Metadata
 from shared.api.reading import View, reader

@@ -24,7 +24,7 @@ class PriorityClass(View, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """All PriorityClasses: value by name, and the value of work that names none."""
+    """All PriorityClasses: value by name, and the value of workloads that name none."""
 
     by_name: Mapping[str, int] = field(default_factory=lambda: BUILT_IN)
     default: int = 0

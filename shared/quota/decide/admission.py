@@ -1,7 +1,7 @@
-"""Who starts: first all entitled work, then what borrows. docs/specification.md §6.
+"""Who starts: first all entitled workloads, then those that borrow. docs/specification.md §6.
 
-Two passes over the same queues. In the first, entitled work starts, or has room made or kept for it; entitled work
-whose first choice is to borrow in another flavor is deferred to the second, where its own room stays kept for it.
+Two passes over the same queues. In the first, entitled workloads start, or have room made or kept for them. Those whose
+first choice is to borrow in another flavor are deferred to the second pass, where their own room stays kept for them.
 """
 
 from collections.abc import Callable, Iterable
@@ -51,7 +51,7 @@ class AdmissionPasses:
     planner: ReclaimPlanner
     _delayed_of: tuple[tuple[int, int], dict[str, list[Preemptor]]] = field(default=((0, 0), {}), init=False)
     _deferred: dict[WorkloadId, Preemptor] = field(default_factory=dict, init=False)
-    """Entitled work that would rather borrow, and its own room, which counts in its leaf at once."""
+    """Entitled workloads that would rather borrow, and their own room, which counts in their leaf at once."""
     _guarded: set[WorkloadId] = field(default_factory=set, init=False)
     """Those whose own room is kept from borrowers."""
 
@@ -64,7 +64,7 @@ class AdmissionPasses:
                 cache.settle(queue.leaf_usage.name)
 
     def start_borrowing(self) -> None:
-        """Second pass, with all room kept that entitled work waits for."""
+        """Second pass, with all room kept that entitled workloads wait for."""
         usage = self.usage
         self.evictions.count_delayed(usage)
         for workload_id, each in self._deferred.items():
@@ -123,7 +123,7 @@ class AdmissionPasses:
         queue.wait(workload)
 
     def _settles(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
-        """Return whether this attempt decides what becomes of entitled work that does not start in it now."""
+        """Return whether this candidate decides about an entitled workload that does not start in it now."""
         if candidate.starts and candidate.entitled:
             self.usage.reserve(leaf_usage, candidate.quantities, workload)
             self.waits.reasons[workload.id] = WaitReason.PODS_NOT_READY
@@ -165,7 +165,7 @@ class AdmissionPasses:
         return candidates(self._evaluate(leaf_usage, workload, assignments), leaf_usage.leaf.group)
 
     def _takes_first(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
-        """Return whether this work can only borrow, and would do so in the first of these that fits."""
+        """Return whether this workload can only borrow, and would do so in the first of these that fits."""
         if leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT or not workload.preemptible:
             return False
         if workload.id in self.inputs.taken_over.may_not_borrow:
@@ -190,7 +190,7 @@ class AdmissionPasses:
         queue.wait(workload)
 
     def _spares_kept(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
-        """Return whether entitled work of this leaf whose room is only delayed stays entitled when this one borrows.
+        """Return whether entitled workloads of this leaf whose room is only delayed stay entitled if this one borrows.
 
         Else the delay would cost it its turn: what it cannot preempt counts before it in the next cycle.
         """
@@ -204,7 +204,7 @@ class AdmissionPasses:
         return True
 
     def _delayed_in(self, leaf_usage: LeafUsage) -> Iterable[Preemptor]:
-        """Entitled work of that leaf whose room comes later without a claim to hold it.
+        """Entitled workloads of that leaf whose room comes later, without a claim that keeps it.
 
         It is kept, it comes with evictions that are under way for others, or a victim cannot be evicted yet.
         """
@@ -228,7 +228,7 @@ class AdmissionPasses:
             leaf_usage.reserve(own.quantities, workload)
 
     def _take_back(self, workload_id: WorkloadId) -> bool:
-        """Keep nothing for this work any more; whether it was deferred."""
+        """Keep nothing for this workload any more; return whether it was deferred."""
         own = self._deferred.pop(workload_id, None)
         if own is None:
             return False

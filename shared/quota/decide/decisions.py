@@ -38,7 +38,7 @@ class EvictionRule(StrEnum):
 
 
 class WaitReason(StrEnum):
-    """Why pending work has not started; stable words for conditions, events and metrics."""
+    """Why a pending workload has not started; stable words for conditions, events and metrics."""
 
     WAITING_FOR_QUOTA = "WaitingForQuota"
     WAITING_FOR_EVICTIONS = "WaitingForEvictions"
@@ -60,7 +60,7 @@ class WaitReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Admit this work in these flavors. `on_claim`: in room that was freed for it."""
+    """Admit this workload in these flavors. `on_claim`: in room that was freed for it."""
 
     workload: Workload
     flavors: Flavors
@@ -70,7 +70,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """The place and back-off that evicted work gets in its queue, written with the eviction."""
+    """The place and back-off that an evicted workload gets in its queue, written with the eviction."""
 
     queued: datetime
     not_before: datetime | None = None
@@ -101,7 +101,7 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Tell this running work that it will be evicted at `evict_at` unless the need passes."""
+    """Announce to this running workload that it will be evicted at `evict_at` unless the need passes."""
 
     workload: Workload
     reason: EvictionReason
@@ -197,7 +197,7 @@ class Plan:
 
     @property
     def deactivations(self) -> tuple[Evict, ...]:
-        """The evictions after which the work stays stopped until a person resumes it."""
+        """The evictions after which the workload stays stopped until a person resumes it."""
         return tuple(evict for evict in self.evictions if evict.requeue.deactivated)
 
     @property

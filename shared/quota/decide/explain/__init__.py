@@ -1,1 +1,1 @@
-"""Why pending work waits: the limit that binds, and the amount that is missing."""
+"""Why pending workloads wait: the limit that binds, and the amount that is missing."""

@@ -133,7 +133,7 @@ class PendingReasons:
         return WaitReason.WAITING_FOR_QUOTA, None, "its turn comes next"
 
     def _never(self, leaf: LeafSnapshot, workload: Workload) -> Found:
-        """Return why work could never start in its leaf: not covered, unlike every flavor, or too large."""
+        """Return why a workload could never start in its leaf: not covered, unlike every flavor, or too large."""
         misfit = never(self._snapshot, leaf, workload)
         short = misfit.short
         if short is not None and short.missing and misfit.reason is WaitReason.NEVER_FITS:
@@ -192,7 +192,8 @@ def _flavors_in(assignments: Assignments) -> list[str]:
 
 _WAITING_TEXT = {
     WaitReason.WAITING_FOR_EVICTIONS: "its room is being freed",
-    WaitReason.ROOM_DELAYED: "its room is reserved, and those who use it go once grace period, notice and exemptAfterStart allow it",
+    WaitReason.ROOM_DELAYED: "its room is reserved, and those who use it go when their grace period, notice or "
+    "exemptAfterStart is over",
     WaitReason.ROOM_KEPT_FOR_OTHERS: "its group's share is kept for an entitled workload that was there before it",
 }
 

@@ -1,4 +1,4 @@
-"""Which group, flavor and resource stand in the way of work, and how much is missing there.
+"""Which group, flavor and resource keep a workload from starting, and how much is missing there.
 
 See docs/specification.md §9.2.
 """
@@ -70,7 +70,7 @@ def below_node(flavor: str, node: NodeShortage) -> Shortage:
 
 
 def beyond_min(leaf_usage: LeafUsage, quantities: Quantities) -> Shortage | None:
-    """Return what work that is not preemptible lacks of its leaf's effectiveMin."""
+    """Return what a workload that is not preemptible lacks of its leaf's effectiveMin."""
     found = []
     for key, amount in quantities:
         limit, non_preemptible = leaf_usage.numbers(key).effective_min, leaf_usage.non_preemptible.get(key, 0)

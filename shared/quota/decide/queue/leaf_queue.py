@@ -1,7 +1,7 @@
 """One leaf's queue as a pass walks through it: who is next, and whom a waiting head blocks. docs/specification.md §6.8.
 
-BestEffortFIFO: later ones may pass, until work that waits has waited for the leaf's patience. StrictFIFO: work that
-waits blocks those behind it on the flavors it waits for; work that could never fit is set aside and blocks nobody.
+BestEffortFIFO: later ones may pass one that waits, until it has waited for the leaf's patience. StrictFIFO: a workload
+that waits blocks those behind it on the flavors it waits for; one that could never fit is set aside and blocks none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -133,7 +133,7 @@ class LeafQueue:
         return None if assignments is None else without_flavors(assignments, self._blocked)
 
     def wait(self, workload: Workload) -> None:
-        """Let work that waits block those behind it, where the leaf is strict about its order, or it waited long."""
+        """Let a waiting workload block those behind it, if the leaf is strict about its order or it has waited long."""
         if self._held_back_from is not None and workload.queued <= self._held_back_from:
             claim = self._decided.claims.get(workload.preemptor_id)
             self._blocked |= flavor_names(claim.flavors) if claim is not None else self._queue.kind_of(workload).flavors
@@ -146,7 +146,7 @@ def evaluate(
     workload: Workload,
     assignments: Assignments,
 ) -> Iterable[Candidate]:
-    """Return how this work stands now in each assignment.
+    """Return how the workload fares now in each assignment.
 
     In a Strict leaf borrowed room needs a leaf below its runtime.
     """

@@ -1,7 +1,7 @@
 """Whether a claim still stands, and which claims are served now. docs/specification.md §7.11.
 
-Claims are tried before all other work, oldest first, and their entitlement is not judged again. A claim needs its room
-only in what is present: all claims together already fit what will be after the evictions under way.
+Claims are tried before all other workloads, oldest first, and their entitlement is not judged again. A claim needs its
+room only in the current view: all claims together already fit the view after evictions.
 """
 
 from dataclasses import dataclass

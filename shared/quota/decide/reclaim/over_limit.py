@@ -1,7 +1,7 @@
 """What must come down with or without a preemptor: use above a ceiling, or above what the cluster has left.
 
-Judged by used, not by charge, without work being evicted; at root without `system`. Groups are taken from the leaves
-upwards, because what goes for a child's sake also lowers its parents.
+Judged by used, not by charge, without workloads being evicted; at root without `system`. Groups are taken from the
+leaves upwards, because what is evicted for a child also lowers its parents.
 
 See docs/specification.md §7.9 and §7.10.
 """
@@ -61,7 +61,7 @@ def _ceiling(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
 
 
 def used_below(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
-    """Return what the group's admitted work uses that is not being evicted; at root without `system`."""
+    """Return what the group's admitted workloads use that are not being evicted; at root without `system`."""
     return usage.used_planned.used(group, key) - _system_part(usage, group, key)
 
 

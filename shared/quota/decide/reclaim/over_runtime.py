@@ -1,6 +1,6 @@
 """Since when who is over: the grace period runs only while a leaf stays over without a break.
 
-Judged once, at the start of a cycle, on use without work being evicted and with claims; carried from plan to plan.
+Judged once, at the start of a cycle, on use without workloads being evicted and with claims; carried from plan to plan.
 
 See docs/specification.md §7.1.
 """

@@ -1,4 +1,4 @@
-"""The place and back-off that evicted work gets in its queue. docs/specification.md §6.7 and §8.4."""
+"""The place and back-off that an evicted workload gets in its queue. docs/specification.md §6.7 and §8.4."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ FAILED_STARTS = frozenset({EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_T
 
 
 def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, age: QueueAge, now: datetime) -> Requeue:
-    """Return where evicted work waits from now on. A start that had reached ready cleared the count of failed ones."""
+    """Return the place and back-off of an evicted workload. A start that had become ready cleared failed starts."""
     admission = workload.admission
     reached_ready = admission is not None and (admission.ready or admission.was_ready)
     failed = 0 if reached_ready else workload.failed_starts

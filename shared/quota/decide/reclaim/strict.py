@@ -58,7 +58,7 @@ def _recycle(
     key: FlavorResource,
     bounds: tuple[list[FlavorResource], Amount],
 ) -> None:
-    """Let work go that uses `key`. `bounds`: the keys that were over, and how much over may stay on this one."""
+    """Evict workloads that use `key`. `bounds`: the keys that were over, and how much over may stay on this one."""
     usage, name, (over, spared) = search.usage, leaf_usage.name, bounds
     while usage.planned.over_runtime(name, key) > spared:
         running = _next(search, leaf_usage, key, over)

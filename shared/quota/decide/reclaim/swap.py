@@ -1,6 +1,6 @@
 """Higher priority takes the place of lower in a leaf that must not grow. docs/specification.md §7.7.
 
-Judged after all entitled and opportunistic work, and after Strict mode: the leaf's use grows on no key.
+Judged after all entitled and opportunistic workloads, and after Strict mode: the leaf's use grows on no key.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class Swaps:
     waits: Waits
 
     def plan(self) -> None:
-        """Try a swap for all work that waits, is entitled nowhere, and has lower-priority work in its leaf."""
+        """Try a swap for each workload that waits, is entitled nowhere, and has lower-priority ones in its leaf."""
         decided = Decided(self.inputs.now, self.usage.started, self.waits.reasons, self.claims.open)
         for name in sorted(self._leaves()):
             leaf_usage = self.usage.leaf(name)
@@ -166,7 +166,7 @@ class Swaps:
         return is_soon and leaf_usage.may_hold(quantities, workload)
 
     def _plan_one(self, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
-        """Plan to replace strictly lower-priority preemptible work of this leaf in these flavors, if possible."""
+        """Plan to replace strictly lower-priority preemptible workloads of this leaf in these flavors, if possible."""
         usage, quantities = self.usage, assignment.quantities
         if leaf_usage.leaf.group.preemption is Preemption.NEVER or not quantities:
             return False

@@ -96,7 +96,7 @@ class VictimSearch:
         return self._least_important_of(leaf_usage, frozenset(lost), unplaced) if unplaced else None
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
-        """Return whether grace and exemption after start let this very work go; never what this cycle has started."""
+        """Return whether grace and exemptAfterStart let it be evicted; never what this cycle has started."""
         if running in leaf_usage.started_now:
             return False
         grace = self._grace_is_over(leaf_usage, leaf_usage.name, key)

@@ -1,6 +1,6 @@
 """What the engine would do next, and next, in a world where nothing happens but its own decisions.
 
-Starts are ready at once, evicted work ends before the next cycle unless an order is given, nothing finishes. Pure:
+Starts are ready at once, evicted workloads end before the next cycle unless an order is given, nothing finishes. Pure:
 worlds in, worlds out. Used by `quotree simulate`, by what-if questions and by tests.
 """
 
@@ -32,7 +32,7 @@ class SimulationRun:
     plans: tuple[Plan, ...]
     last: Plan
     snapshot: Snapshot
-    """The numbers as they stand after the last cycle; work it evicts still counts."""
+    """The numbers after the last cycle; workloads that it evicts still count."""
     world: World
     settled: bool
     """Whether the last cycle changed nothing, nothing evicted ends any more, and time alone will change nothing."""

@@ -1,4 +1,4 @@
-"""The world after a plan: decisions carried out, evicted work ended. Pure; an API server does this for real.
+"""The world after a plan: decisions carried out, evicted workloads ended. Pure; an API server does this for real.
 
 Starts are ready at once, and a preemptor's claims are forgotten when it starts.
 
@@ -16,7 +16,7 @@ from shared.quota.model.workload import Admission, Workload, WorkloadId
 
 
 def advance(world: World, decided: Plan, now: datetime | None = None) -> World:
-    """Return the world one cycle later: decisions carried out, evicted work ended."""
+    """Return the world one cycle later: decisions carried out, evicted workloads ended."""
     return end_evictions(carry_out(world, decided, now))
 
 
@@ -48,7 +48,7 @@ def evicting_in(world: World) -> list[Workload]:
 
 
 def end_evictions(world: World, but: Collection[WorkloadId] = ()) -> World:
-    """The world once the pods of evicted work have ended, except of those named."""
+    """The world once the pods of evicted workloads have ended, except those of the workloads named."""
     return end_now(world, [each for each in evicting_in(world) if each.id not in but])
 
 

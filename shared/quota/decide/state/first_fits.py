@@ -76,7 +76,7 @@ class _Limits(NamedTuple):
     within_min: Amount
     """Up to effectiveMin."""
     promised: Amount
-    """Up to effectiveMin, for work that is not preemptible."""
+    """Up to effectiveMin, for workloads that are not preemptible."""
 
 
 def _limits(numbers: Numbers) -> _Limits:

@@ -1,4 +1,4 @@
-"""Which flavors pending work takes: one per pod set and codependent set, in the order that two settings give.
+"""Which flavors a pending workload takes: one per pod set and codependent set, in the order that two settings give.
 
 All sets are taken together: an assignment whose flavors no node could have at once is never tried.
 
@@ -48,7 +48,7 @@ Assignments = tuple[FlavorAssignment, ...]
 
 
 class Fit(NamedTuple):
-    """How work stands in one option now."""
+    """How well a workload fits one option now."""
 
     entitled: bool
     fits: bool
@@ -65,7 +65,7 @@ class Candidate(NamedTuple):
 
     @property
     def quantities(self) -> Quantities:
-        """What the work takes in all."""
+        """What the workload takes in all."""
         return self.assignment.quantities
 
     @property
@@ -158,7 +158,7 @@ class Evaluation:
 
 
 def entitled_candidate(evaluation: Iterable[Candidate]) -> Candidate | None:
-    """The first assignment the work is entitled to, one with room before one without; None: entitled nowhere."""
+    """The first assignment the workload is entitled to, one with room before one without; None: entitled nowhere."""
     first = None
     for each in evaluation:
         if each.entitled and each.starts:
@@ -171,7 +171,7 @@ def entitled_candidate(evaluation: Iterable[Candidate]) -> Candidate | None:
 def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candidate]:
     """Yield every assignment worth trying, best first.
 
-    A plan is only ever tried where the work is entitled in all sets.
+    A plan is only ever tried where the workload is entitled in all sets.
     """
     borrow = group.when_can_borrow is WhenCanBorrow.BORROW
     if group.when_can_reclaim is WhenCanReclaim.RECLAIM:

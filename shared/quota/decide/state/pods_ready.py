@@ -1,4 +1,7 @@
-"""All or nothing: whose pods are not ready in time, and whom unready work holds back. docs/specification.md §8."""
+"""All or nothing: which pods are not ready in time, and which starts an unready workload holds back.
+
+docs/specification.md §8.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -13,7 +16,7 @@ from shared.quota.model.workload import Workload
 def deadline(
     workload: Workload, startup: StartupSettings, watched_since: datetime | None = None
 ) -> tuple[datetime | None, EvictionRule]:
-    """Until when this unready work may stay unready, None indefinitely; and the rule that says so.
+    """Until when this unready workload may stay unready, None indefinitely; and the rule that says so.
 
     Work that started before a process watched may have been ready and have lost that just then: its time-out counts
     from the moment since which it is watched.
@@ -55,7 +58,7 @@ class AdmissionBlock:
         return self.by is not None or leaf_usage.name in self.leaves
 
     def hold_others_back(self, leaf_usage: LeafUsage, workload: Workload) -> None:
-        """Let this admitted work, whose pods are not ready, hold back whom its group's settings say."""
+        """Let this admitted workload, whose pods are not ready, hold back the starts that its group's settings say."""
         startup = leaf_usage.leaf.startup
         if not startup.wait_for_pods_ready or workload.id in leaf_usage.gone:
             return

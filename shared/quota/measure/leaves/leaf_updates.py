@@ -14,7 +14,7 @@ from shared.quota.model.workload import PreemptorId
 Claims = Mapping[PreemptorId, OpenClaim]
 NO_CLAIMS: Final[Claims] = {}
 _SPARE: Final = 200
-"""So many shapes of work that no longer waits may be known of a leaf beside those that it has."""
+"""How many shapes of workloads that no longer wait can be kept for a leaf, in addition to those that it has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -118,7 +118,7 @@ class FlavorEligibility:
     ) -> "FlavorEligibility":
         """Return one for these: itself if nothing differs; one that takes over its answers if they are the same.
 
-        `most`: if it has more answers, nearly all are about work that is gone, and they are forgotten.
+        `most`: if it has more answers, nearly all are about workloads that are gone, and they are dropped.
         """
         is_same = self._group is group and self._offer is offer and len(self._known) <= most
         if is_same and self._bound_of == bound_of:
