@@ -42,7 +42,8 @@ def command(
 ) -> None:
     """List the groups by what they use now, the largest part of all that is there first.
 
-    Read from the status of the QuotaGroups, which the reconciler writes within a second of a change.
+    Read from the status of the QuotaGroups, which the reconciler writes within a second of a change,
+    or up to five where many groups change.
     """
     wanted = Filter(flavor, resource)
     while True:
