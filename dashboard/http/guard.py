@@ -74,9 +74,9 @@ class PageGuard:
         if request.host not in hosts:
             raise web.HTTPMisdirectedRequest(text="this is not a name of the dashboard\n")
         if request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
-            raise web.HTTPForbidden(text="another origin is not answered\n")
+            raise web.HTTPForbidden(text="requests from another origin are refused\n")
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and is_api(request):
-            raise web.HTTPForbidden(text="another site is not answered\n")
+            raise web.HTTPForbidden(text="requests from another site are refused\n")
         if is_api(request) and not self._has_token(request):
             raise web.HTTPUnauthorized(text="open the address that `quotree dashboard` printed\n")
 

@@ -32,7 +32,7 @@ _REFUSALS: Final = {
         "this page shows the groups, flavors, Jobs, pods and nodes of the whole cluster, and you cannot list all of "
         "them: run `quotree dashboard`, which shows what you may see"
     ),
-    Permission.UNDECIDED: "it cannot be decided now who may see this",
+    Permission.UNDECIDED: "whether you may see this cannot be decided now; try again",
 }
 
 
@@ -67,7 +67,7 @@ class ProxiedGuard:
             return
         # The proxy knows the user by a cookie, which a browser also sends with requests of other sites.
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            raise web.HTTPForbidden(text="another site is not answered\n")
+            raise web.HTTPForbidden(text="requests from another site are refused\n")
         found = await self._permission(request)
         if found is Permission.UNKNOWN:
             raise web.HTTPUnauthorized(text=f"{_REFUSALS[found]}\n", headers={"WWW-Authenticate": "Bearer"})

@@ -73,7 +73,7 @@ export function flow(pool) {
     el(
       "figcaption",
       {},
-      "Quota is not lent by name: what one group leaves idle goes into the pool of its parent, and who needs more uses it.",
+      "Quota is not lent by name: what one group leaves idle goes into the pool of its parent, and groups that need more use it.",
       el("details", {}, el("summary", {}, "The same as text"), list("Into the pool", pool.lenders), list("Out of it", pool.borrowers)),
     ),
   );

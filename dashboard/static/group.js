@@ -141,7 +141,7 @@ export function groupPage(store, group) {
       const id = keyOf(each);
       if (![...keys.options].some((option) => option.value === id)) keys.append(el("option", { value: id }, id));
     }
-    if (first) edit.replaceChildren(el("h2", {}, "What if its min were another?"), whatIf(page));
+    if (first) edit.replaceChildren(el("h2", {}, "What if its min were different?"), whatIf(page));
     drawKey();
   }, 1000);
   const node = el(
