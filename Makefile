@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries jobset test test-operators test-oldest browser monitoring lint types generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries jobset test test-operators test-oldest browser monitoring lint types words generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 # The tests start hundreds of processes: each would compile its modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,6 +20,7 @@ help:
 	@echo 'make monitoring  alerts and the Grafana dashboard with a real Prometheus (on PATH, or unpacked from Debian)'
 	@echo 'make demo      the whole path on a simulated cluster; KEEP=1 leaves it running'
 	@echo 'make lint      ruff, import contracts        make types   mypy --strict'
+	@echo 'make words     words, links, citations, rooms and unused code: before a commit'
 	@echo 'make generated CRDs, presets and README of the chart, docs/rules.md and the classes of docs/glossary.md, from the code'
 	@echo 'make prove     random worlds against the reference engine'
 	@echo 'make mutants   small changes of the engine, and whether the pure tests notice them (NUMBER=300, SEED=1)'
@@ -49,6 +50,9 @@ lint: venv
 
 types: venv
 	$(BIN)/mypy --strict
+
+words: venv
+	$(BIN)/pytest -n 0 $(addprefix tests/test_,words.py documentation_links.py citations.py glossary.py architecture.py dead_code.py)
 
 generated: venv
 	@for each in crds presets rules glossary chart_readme; do $(BIN)/python -m dev.generate.$$each; done
