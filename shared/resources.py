@@ -30,7 +30,8 @@ _GRAMMAR: Final = re.compile(
 )
 _DECIMAL: Final = {"n": 0, "u": 3, "m": 6, None: 9, "k": 12, "M": 15, "G": 18, "T": 21, "P": 24, "E": 27}
 _BINARY: Final = {f"{letter}i": 1 << 10 * (step + 1) for step, letter in enumerate("KMGTPE")}
-_WRITE_BINARY: Final = tuple(sorted(((size, suffix) for suffix, size in _BINARY.items()), reverse=True))
+_WRITTEN_DECIMAL: Final = {suffix: 10 ** (_DECIMAL[suffix] - 9) for suffix in "MGTPE"}
+_WRITTEN: Final = tuple(sorted(((size, suffix) for suffix, size in (_BINARY | _WRITTEN_DECIMAL).items()), reverse=True))
 
 
 class FlavorResource(NamedTuple):
@@ -137,12 +138,15 @@ def _show(quantity: object) -> str:
 
 
 def write_quantity(resource: str, amount: Amount) -> str:
-    """Return `amount` as Kubernetes would write it: 1500 of cpu is "1500m", 2**30 of memory is "1Gi"."""
+    """Return `amount` as a person would write it: 1500 of cpu is "1500m", 2**30 of memory is "1Gi".
+
+    Bytes take the largest unit that divides them: 2 * 10**9 of memory is "2G", not "1953125Ki".
+    """
     if resource == "cpu":
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
     if not is_counted_in_bytes(resource):
         return str(amount)
-    for size, suffix in _WRITE_BINARY:
+    for size, suffix in _WRITTEN:
         if amount and amount % size == 0:
             return f"{amount // size}{suffix}"
     return str(amount)
