@@ -67,10 +67,8 @@ def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft,
     draft.is_parent = labels.get(IS_PARENT) == "true"
     if labels.get(LENDS) == "false":
         draft.spec["allowLending"] = False
-    if WEIGHT in annotations:
-        weight = _read_json(manifest, WEIGHT, annotations[WEIGHT], dict[str, int | float | str])
-        draft.set("weight", read_amounts(manifest, f"metadata.annotations[{WEIGHT}]", weight))
-    namespaces = _read_json(manifest, NAMESPACES, annotations.get(NAMESPACES, "[]"), list[str])
+    _set_weight(manifest, annotations.get(WEIGHT) or "{}", draft)
+    namespaces = _read_json(manifest, NAMESPACES, annotations.get(NAMESPACES) or "[]", list[str])
     is_of_koordinator = any(key.startswith(_PREFIX) for key in (*labels, *annotations))
     if not is_of_koordinator:
         namespaces = [manifest.namespace or "default"]
@@ -82,6 +80,18 @@ def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft,
         for key in sorted(written):
             if key.startswith(_PREFIX) and key not in _READ:
                 made.note(manifest, f"metadata.{place}[{key}]", "has no counterpart and is left out")
+
+
+def _set_weight(manifest: Manifest, written: str, draft: QuotaGroupDraft) -> None:
+    """Set the weight of each resource: 0 where only others are named.
+
+    Koordinator reads a weight in which nothing is above 0 as if it were absent, which is max.
+    """
+    quantities = _read_json(manifest, WEIGHT, written, dict[str, int | float | str])
+    weight = read_amounts(manifest, f"metadata.annotations[{WEIGHT}]", quantities)
+    if any(weight.values()):
+        for key in list(draft.keys()):
+            draft.set("weight", {key.resource: weight.get(key.resource, 0)})
 
 
 def _read_json(manifest: Manifest, key: str, text: str, kind: type[T]) -> T:

@@ -108,6 +108,31 @@ def test_tree_of_koordinator_keeps_parents_weights_and_namespaces(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "weight"),
+    [
+        ('\'{"cpu": 30, "memory": "2Gi"}\'', {"cpu": "30", "memory": "2Gi"}),
+        ("'{\"cpu\": 30}'", {"cpu": "30", "memory": "0"}),
+        ('\'{"cpu": 0, "memory": "0"}\'', None),
+        ("'{}'", None),
+        ("''", None),
+    ],
+    ids=["all", "one of two", "all zero", "none", "empty"],
+)
+def test_weight_of_koordinator_without_a_number_above_zero_is_max(
+    tmp_path: Path, written: str, weight: dict[str, str] | None
+) -> None:
+    key = "quota.scheduling.koordinator.sh/shared-weight"
+    made = Converted(
+        tmp_path,
+        "apiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: ElasticQuota\n"
+        f"metadata: {{name: a, annotations: {{{key}: {written}, quota.scheduling.koordinator.sh/namespaces: ''}}}}\n"
+        "spec: {max: {cpu: 40, memory: 8Gi}}\n",
+    )
+    assert made.check(tmp_path)[0] == 0
+    assert made.spec("a")["quotas"][0].get("weight") == weight
+
+
 def test_elastic_quota_of_scheduler_plugins_is_about_its_namespace(tmp_path: Path) -> None:
     quota = "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: eq, namespace: team}\n"
     made = Converted(tmp_path, f"{quota}spec: {{min: {{cpu: 4}}, max: {{cpu: 6}}}}\n")
