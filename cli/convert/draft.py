@@ -98,17 +98,17 @@ def parents_first(groups: Mapping[str, QuotaGroupDraft]) -> list[QuotaGroupDraft
 
 
 def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> None:
-    """Give each parent the keys of its children, with the sum of their min where it has none.
+    """Give each parent the keys of its children, with the sum of their min, at most its max, where it has none.
 
     `additive`: what a parent has already is its own, beside what its children have (a Cohort of Kueue), so that the sum
     is added to it. A cohort with 4 of its own above queues of 6 and 2 becomes a parent with min 12.
     """
     for parent in reversed(parents_first(groups)):
         children = [each for each in groups.values() if each.parent == parent.name]
-        own = set(parent.keys())
         for key in dict.fromkeys(key for child in children for key in child.keys()):  # noqa: SIM118 - not a mapping
             promised = sum(child.amount("min", key) or 0 for child in children)
-            if key not in own:
-                parent.set("min", {key.resource: promised}, key.flavor)
-            elif additive:
-                parent.set("min", {key.resource: (parent.amount("min", key) or 0) + promised}, key.flavor)
+            own, most = parent.amount("min", key), parent.amount("max", key)
+            if additive:
+                parent.set("min", {key.resource: (own or 0) + promised}, key.flavor)
+            elif own is None and (promised or most is None):
+                parent.set("min", {key.resource: promised if most is None else min(promised, most)}, key.flavor)

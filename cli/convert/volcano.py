@@ -1,4 +1,7 @@
-"""Volcano's Queues as groups: deserved is min, guarantee is the part of it that is never lent, capability is max."""
+"""Volcano's Queues as groups: deserved is min, guarantee is the part of it that is never lent, capability is max.
+
+A queue says in its status that it is closed.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,9 +13,11 @@ from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import PREEMPTIBLE_LABEL
 from shared.api.reading import Quantities, View, reader
+from shared.quota.model.tree import StopPolicy
 
 API: Final = "scheduling.volcano.sh/"
 _ROOT: Final = "root"
+_CLOSED: Final = ("Closed", "Closing")
 _READ: Final = ("parent", "deserved", "guarantee", "capability", "weight", "reclaimable")
 
 
@@ -29,8 +34,13 @@ class _Spec(View, frozen=True):
     reclaimable: bool = True
 
 
+class _Status(View, frozen=True):
+    state: str = ""
+
+
 class _Queue(View, frozen=True):
     spec: _Spec = _Spec()
+    status: _Status = _Status()
 
 
 _read = reader(_Queue)
@@ -46,15 +56,14 @@ def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
         if manifest.name == _ROOT:
             made.note(manifest, "", "is built in: give the group root a max, if it needs one")
             continue
-        spec = read_object(_read, manifest).spec
+        queue = read_object(_read, manifest)
+        spec = queue.spec
         draft = made.add_group(manifest, manifest.name, "queue")
         named.append(NamedParent(draft, manifest.name, spec.parent))
         _set_limits(draft, manifest, spec, made)
         if not spec.deserved:
             weights.add(manifest, draft, spec.weight)
-        if not spec.reclaimable:
-            text = f'label its workloads {PREEMPTIBLE_LABEL}: "false"; they then start within min of {draft.name} only'
-            made.note(manifest, "spec.reclaimable", text)
+        _set_policies(draft, manifest, queue, made)
         made.note_left_out(manifest, _READ)
     groups = set_parents(named, ("", _ROOT))
     for draft in groups.values():
@@ -76,3 +85,14 @@ def _set_limits(draft: QuotaGroupDraft, manifest: Manifest, spec: _Spec, made: C
     )
     if not low and not spec.capability:
         made.note(manifest, "spec", "names no resource: write min of those that its workloads request")
+
+
+def _set_policies(draft: QuotaGroupDraft, manifest: Manifest, queue: _Queue, made: Conversion) -> None:
+    state = queue.status.state
+    if state in _CLOSED:
+        draft.spec["stopPolicy"] = StopPolicy.CLOSE.value
+        text = f"is {state}: the group takes no new workloads, but starts those that wait; or write Hold"
+        made.note(manifest, "status.state", text)
+    if not queue.spec.reclaimable:
+        text = f'label its workloads {PREEMPTIBLE_LABEL}: "false"; they then start within min of {draft.name} only'
+        made.note(manifest, "spec.reclaimable", text)

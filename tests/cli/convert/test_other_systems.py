@@ -57,6 +57,7 @@ kind: Queue
 metadata: {name: best-effort}
 spec: {parent: division}
 """
+QUEUE = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: %s\n---\n"
 RESOURCE_QUOTA = """
 apiVersion: v1
 kind: Namespace
@@ -160,10 +161,45 @@ def test_queues_of_volcano_keep_what_they_never_lend(tmp_path: Path) -> None:
     ]
 
 
+def test_parent_with_only_a_capability_promises_what_its_children_deserve(tmp_path: Path) -> None:
+    made = Converted(
+        tmp_path,
+        QUEUE % ("division", "{capability: {cpu: 16}}")
+        + QUEUE % ("a", "{parent: division, deserved: {cpu: 6}}")
+        + QUEUE % ("b", "{parent: division, deserved: {cpu: 4}}")
+        + QUEUE % ("idle", "{capability: {cpu: 8}}")
+        + QUEUE % ("c", "{parent: idle, capability: {cpu: 4}}"),
+    )
+    assert made.check(tmp_path)[0] == 0
+    assert made.spec("division")["quotas"] == [{"min": {"cpu": "10"}, "max": {"cpu": "16"}}]
+    assert made.spec("idle")["quotas"] == [{"max": {"cpu": "8"}}]
+
+
+def test_parent_never_promises_more_than_its_capability(tmp_path: Path) -> None:
+    children = QUEUE % ("a", "{parent: p, deserved: {cpu: 4}}") + QUEUE % ("b", "{parent: p, deserved: {cpu: 4}}")
+    made = Converted(tmp_path, QUEUE % ("p", "{capability: {cpu: 6}}") + children)
+    assert "children promise 8 of default/cpu (a 4 + b 4), parent has 6" in made.check(tmp_path)[1]
+
+
+@pytest.mark.parametrize("state", ["Closed", "Closing"])
+def test_closed_queue_becomes_a_closed_group(tmp_path: Path, state: str) -> None:
+    made = Converted(
+        tmp_path, (QUEUE % ("old", "{capability: {cpu: 4, memory: 8Gi}}")).replace("---", f"status: {{state: {state}}}")
+    )
+    assert made.spec("old")["stopPolicy"] == "Close"
+    assert [note.split(" ", 2)[2] for note in made.notes] == [
+        f"status.state: is {state}: the group takes no new workloads, but starts those that wait; or write Hold"
+    ]
+
+
+def test_open_queue_becomes_an_open_group(tmp_path: Path) -> None:
+    queue = QUEUE % ("new", "{capability: {cpu: 4, memory: 8Gi}}")
+    assert "stopPolicy" not in Converted(tmp_path, queue.replace("---", "status: {state: Open}")).spec("new")
+
+
 def test_weights_of_volcano_count_where_nothing_is_deserved(tmp_path: Path) -> None:
-    queue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: %s\n---\n"
     spec = "{weight: 3, capability: {cpu: 4}}"
-    made = Converted(tmp_path, queue % ("a", spec) + queue % ("b", "{capability: {cpu: 4}}"))
+    made = Converted(tmp_path, QUEUE % ("a", spec) + QUEUE % ("b", "{capability: {cpu: 4}}"))
     assert [made.spec(name)["quotas"][0]["weight"] for name in ("a", "b")] == [{"cpu": "3"}, {"cpu": "1"}]
 
 
