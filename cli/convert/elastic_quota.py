@@ -58,7 +58,9 @@ def convert_elastic_quotas(manifests: Sequence[Manifest], made: Conversion) -> N
         draft.set("max", read_amounts(manifest, "spec.max", quota.spec.max))
         _read_labels(manifest, quota.metadata, draft, made)
         named.append(NamedParent(draft, manifest.name, quota.metadata.labels.get(PARENT, "")))
-    cover_children(set_parents(named, ("", "root", _ROOT)), additive=False)
+    groups = set_parents(named, ("", "root", _ROOT))
+    cover_children(groups, additive=False)
+    made.note_unnamed(groups.values())
 
 
 def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft, made: Conversion) -> None:

@@ -43,6 +43,7 @@ def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> 
         amounts = _requests(manifest, spec.hard, made)
         if amounts:
             _lower_limits(leaves, manifest, amounts, made)
+    made.note_unnamed(leaves.values())
 
 
 def _requests(manifest: Manifest, hard: Quantities, made: Conversion) -> dict[str, Amount]:

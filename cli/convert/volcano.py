@@ -70,6 +70,7 @@ def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
         draft.is_parent = any(other.parent == draft.name for other in groups.values())
     cover_children(groups, additive=False)
     weights.write(groups)
+    made.note_unnamed(groups.values())
 
 
 def _set_limits(draft: QuotaGroupDraft, manifest: Manifest, spec: _Spec, made: Conversion) -> None:
@@ -83,8 +84,6 @@ def _set_limits(draft: QuotaGroupDraft, manifest: Manifest, spec: _Spec, made: C
     draft.set(
         "lendingLimit", {resource: low[resource] - amount for resource, amount in guaranteed.items() if resource in low}
     )
-    if not low and not spec.capability:
-        made.note(manifest, "spec", "names no resource: write min of those that its workloads request")
 
 
 def _set_policies(draft: QuotaGroupDraft, manifest: Manifest, queue: _Queue, made: Conversion) -> None:

@@ -58,6 +58,7 @@ metadata: {name: best-effort}
 spec: {parent: division}
 """
 QUEUE = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: %s\n---\n"
+NEVER_START = "workloads that request it never start; write min of it, or set quota.resources.uncovered: Ignore"
 RESOURCE_QUOTA = """
 apiVersion: v1
 kind: Namespace
@@ -106,6 +107,7 @@ def test_tree_of_koordinator_keeps_parents_weights_and_namespaces(tmp_path: Path
             "ElasticQuota/koordinator-system/koordinator-default-quota: "
             "is built in as default: edit that group, if it needs limits"
         ),
+        f"ElasticQuota/kube-system/vision spec: names no memory: {NEVER_START}",
     ]
 
 
@@ -157,6 +159,7 @@ def test_queues_of_volcano_keep_what_they_never_lend(tmp_path: Path) -> None:
             'spec.reclaimable: label its workloads quotree.dev/preemptible: "false"; '
             "they then start within min of training only"
         ),
+        f"spec: names no memory: {NEVER_START}",
         "spec: names no resource: write min of those that its workloads request",
     ]
 
