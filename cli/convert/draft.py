@@ -112,3 +112,13 @@ def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> 
                 parent.set("min", {key.resource: (own or 0) + promised}, key.flavor)
             elif own is None and (promised or most is None):
                 parent.set("min", {key.resource: promised if most is None else min(promised, most)}, key.flavor)
+
+
+def cover_parents(groups: Mapping[str, QuotaGroupDraft]) -> None:
+    """Give each group the keys of its parent that it does not name, with min 0: it may use what is idle, up to max."""
+    for child in parents_first(groups):
+        parent = groups.get(child.parent or "")
+        named = set(child.keys())
+        for key in list(parent.keys()) if parent is not None else ():
+            if key not in named:
+                child.set("min", {key.resource: 0}, key.flavor)

@@ -1,13 +1,13 @@
 """Volcano's Queues as groups: deserved is min, guarantee is the part of it that is never lent, capability is max.
 
-A queue says in its status that it is closed.
+A resource that a queue does not name is bounded by its parent only. A queue says in its status that it is closed.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from cli.convert.conversion import Conversion, read_amounts, read_object
-from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, set_parents
+from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_parents, set_parents
 from cli.convert.weights import Weights
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
@@ -69,6 +69,7 @@ def convert_queues(manifests: Sequence[Manifest], made: Conversion) -> None:
     for draft in groups.values():
         draft.is_parent = any(other.parent == draft.name for other in groups.values())
     cover_children(groups, additive=False)
+    cover_parents(groups)
     weights.write(groups)
     made.note_unnamed(groups.values())
 

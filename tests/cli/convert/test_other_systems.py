@@ -154,13 +154,30 @@ def test_queues_of_volcano_keep_what_they_never_lend(tmp_path: Path) -> None:
         "parent": "division",
         "quotas": [{"min": {"cpu": "6"}, "max": {"cpu": "10"}, "lendingLimit": {"cpu": "4"}}],
     }
+    assert made.spec("best-effort")["quotas"] == [{"min": {"cpu": "0"}}]
     assert [note.split(" ", 2)[2] for note in made.notes] == [
         (
             'spec.reclaimable: label its workloads quotree.dev/preemptible: "false"; '
             "they then start within min of training only"
         ),
         f"spec: names no memory: {NEVER_START}",
-        "spec: names no resource: write min of those that its workloads request",
+        f"spec: names no memory: {NEVER_START}",
+    ]
+
+
+def test_queue_may_use_what_only_its_parent_names(tmp_path: Path) -> None:
+    made = Converted(
+        tmp_path,
+        QUEUE % ("top", "{capability: {cpu: 8, memory: 16Gi}}")
+        + QUEUE % ("middle", "{parent: top, capability: {cpu: 4}}")
+        + QUEUE % ("leaf", "{parent: middle}")
+        + QUEUE % ("alone", "{}"),
+    )
+    assert made.check(tmp_path)[0] == 0
+    assert made.spec("middle")["quotas"] == [{"min": {"memory": "0"}, "max": {"cpu": "4"}}]
+    assert made.spec("leaf")["quotas"] == [{"min": {"cpu": "0", "memory": "0"}}]
+    assert [note.split(" ", 1)[1] for note in made.notes] == [
+        "Queue/alone spec: names no resource: write min of those that its workloads request"
     ]
 
 
