@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.read.objects import ManifestObjects
-from cli.read.workloads import SubmittedWorkloads
+from cli.read.workloads import SubmittedWorkloads, read_tree
 from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.model import rules
 from shared.quota.model.node import LargestNodes
@@ -13,7 +13,6 @@ from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
@@ -41,7 +40,7 @@ def find(
         capacity=capacity,
         maxima=settings.maxima,
     )
-    tree = Tree.of(objects.groups)
+    tree = read_tree(objects, workloads)
     found = rules.check_tree(tree, context)
     review = WorkloadContext(tree, context.flavors, capacity, settings, nodes=nodes)
     for submitted in workloads.submitted:

@@ -18,6 +18,7 @@ from shared.quota.model.read.pods import pod_group_of, unit_key, workload_of_pod
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.tree import DEFAULT, SYSTEM, Group, Tree
 from shared.quota.model.workload import Workload
 
 
@@ -122,3 +123,12 @@ def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[Submi
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,
         )
+
+
+def read_tree(objects: ManifestObjects, workloads: SubmittedWorkloads) -> Tree:
+    """Return the tree, with `default` and `system` where a workload names them: every cluster has these groups.
+
+    See docs/specification.md §2.3.
+    """
+    named = {DEFAULT, SYSTEM} & {each.group for each in workloads.workloads}
+    return Tree.of((*(Group(name) for name in sorted(named)), *objects.groups))

@@ -8,7 +8,7 @@ import msgspec
 
 from cli.read.kind_objects import namespace_of
 from cli.read.objects import ManifestObjects
-from cli.read.workloads import SubmittedWorkloads, pod_name
+from cli.read.workloads import SubmittedWorkloads, pod_name, read_tree
 from shared.api.core.node import NodeObject as NodeView
 from shared.api.core.node import allocatable
 from shared.api.core.pod import Pod
@@ -21,7 +21,6 @@ from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.read.jobs import pod_request_of
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Tree
 from shared.resources import QuantityError
 
 
@@ -29,7 +28,7 @@ def build_world(
     objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings, now: datetime
 ) -> World:
     """Return the world that the engine measures and decides on."""
-    tree = Tree.of(objects.groups)
+    tree = read_tree(objects, workloads)
     flavors = {flavor.name: flavor for flavor in objects.flavors}
     usage = _node_usage(objects, workloads, flavors, settings, now)
     world = World.of(tree, flavors.values(), workloads.workloads, usage.nodes(), settings)

@@ -1,10 +1,11 @@
 """`quotree check` applies the settings that it is given, and says which groups are open to every namespace."""
 
+import json
 from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli.commands import check
+from cli.commands import check, simulate
 
 GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\nspec: %s\n---\n"
 QUOTAS = "quotas: [{min: {cpu: 4}, max: {cpu: 8}}]"
@@ -69,3 +70,22 @@ def test_restrictions_in_the_settings_are_checked(tmp_path: Path) -> None:
     )
     code, lines = check_output(tmp_path, GROUP % ("vision", spec.replace("1h", "1m")) + CLASSES + without, SETTINGS)
     assert (code, [line.rpartition("(")[2] for line in lines]) == (0, ["LongTermination)"])
+
+
+def test_built_in_groups_exist_without_a_file(tmp_path: Path) -> None:
+    """Every cluster has them: a Job of `default` is told what it lacks, not that there is no such group."""
+    job = JOB.replace("image: none", "image: none, resources: {requests: {cpu: 1}}").replace("vision", "%s")
+    file, codes = tmp_path / "manifests.yaml", {}
+    for group in ("default", "system", "nobody"):
+        code, lines = check_output(tmp_path, CLASSES + job % group, "quota: {openGroups: false}")
+        codes[group] = code, [line.rpartition("(")[2].rstrip(")") for line in lines]
+    assert codes == {
+        "default": (0, ["ResourceNotCovered"]),
+        "system": (1, ["SystemGroup"]),
+        "nobody": (1, ["GroupAbsent"]),
+    }
+    file.write_text(CLASSES + job % "default")
+    answer = json.loads(CliRunner().invoke(simulate.command, ["-f", str(file), "-o", "json"]).stdout)
+    assert [(each["group"], each["message"]) for each in answer["pending"]] == [
+        ("default", "Job 'default/train' waits: no quota entry covers cpu")
+    ]
