@@ -119,6 +119,7 @@ def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[Submi
             request=workload.request,
             placement=workload.placement,
             pods=workload.pods,
+            pod_sets=workload.pod_sets,
             terms=tuple(PodTerms.of(spec, cluster.of(namespace)) for spec in read.specs),
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,

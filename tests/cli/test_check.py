@@ -89,3 +89,21 @@ def test_built_in_groups_exist_without_a_file(tmp_path: Path) -> None:
     assert [(each["group"], each["message"]) for each in answer["pending"]] == [
         ("default", "Job 'default/train' waits: no quota entry covers cpu")
     ]
+
+
+def test_pod_sets_of_a_group_are_judged_each_with_flavors_of_its_own(tmp_path: Path) -> None:
+    """Sets of 3 and 2 cpu fit in flavors of 4: `simulate` starts them, so `check` does not say that they never do."""
+    flavor = "apiVersion: quotree.dev/v1alpha1\nkind: ResourceFlavor\nmetadata: {name: %s}\n---\n"
+    entry = "{flavor: %s, min: {cpu: 4}, max: {cpu: 4}}"
+    group = GROUP % ("vision", f"{{quotas: [{entry % 'x'}, {entry % 'y'}]}}")
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {quotree.dev/group: vision, "
+        "quotree.dev/pod-group: mpi, quotree.dev/pod-group-size: '2', quotree.dev/pod-set: %s}}\n"
+        "spec: {schedulingGates: [{name: quotree.dev/admission}], containers: [{name: main, image: none, "
+        "resources: {requests: {cpu: %d}}}]}\n---\n"
+    )
+    manifests = flavor % "x" + flavor % "y" + group + pod % ("one", "one", 3)
+    closed = "quota: {openGroups: false}"
+    assert check_output(tmp_path, manifests + pod % ("two", "two", 2), closed) == (0, [])
+    code, lines = check_output(tmp_path, manifests + pod % ("two", "two", 6), closed)
+    assert (code, [line.rpartition("(")[2] for line in lines]) == (0, ["NeverFits)"])

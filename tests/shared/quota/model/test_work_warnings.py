@@ -11,8 +11,22 @@ from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import NeverFits, SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, Uncovered
+from shared.quota.model.workload import PodSet
 from shared.resources import FlavorResource
 from tests.shared.quota.model.work_context import FLAVORS, GPU, MINUTE, PRIORITIES, TREE, check, pods
+
+FOUR_OF_EACH = {FlavorResource("a100", GPU): 4, FlavorResource("t4", GPU): 4}
+
+
+def pod_sets(*sets: tuple[int, Placement]) -> dict[str, Any]:
+    """GPUs and placement of each pod set."""
+    return {
+        "request": {GPU: sum(amount for amount, _ in sets)},
+        "pod_sets": tuple(PodSet(f"set-{number}", {GPU: each}, 1, at) for number, (each, at) in enumerate(sets)),
+    }
+
+
+A100, T4, H100, ANY = Placement({"gpu": "a100"}), Placement({"gpu": "t4"}), Placement({"gpu": "h100"}), Placement()
 
 WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
     "stopped above": (
@@ -114,6 +128,27 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
             )
         ],
     ),
+    "pod sets, together more than all flavors have": (
+        {"group_name": "vision", "capacity": FOUR_OF_EACH, **pod_sets((3, ANY), (3, ANY), (3, ANY))},
+        [
+            (
+                "NeverFits",
+                (
+                    "will never start: its pod sets together request 9 nvidia.com/gpu; flavor a100: the cluster has 4; "
+                    "flavor t4: the cluster has 4; request less or raise that"
+                ),
+            )
+        ],
+    ),
+    "one of two pod sets, on nodes of no flavor": (
+        {"group_name": "nlp", **pod_sets((1, A100), (1, H100))},
+        [
+            (
+                "NeverFits",
+                "will never start: flavor a100: nodeSelector requires gpu=h100, the flavor is gpu=a100",
+            )
+        ],
+    ),
 }
 
 
@@ -159,6 +194,12 @@ FITTING: dict[str, Mapping[str, Any]] = {
         **pods(termination=60),
     },
     "capacity": {"group_name": "nlp", "request": {GPU: 4}, "capacity": {FlavorResource("a100", GPU): 4}},
+    "pod sets in flavors of their own": {
+        "group_name": "vision",
+        "capacity": FOUR_OF_EACH,
+        **pod_sets((3, ANY), (4, ANY), (1, ANY)),
+    },
+    "pod sets on different nodes": {"group_name": "vision", "capacity": FOUR_OF_EACH, **pod_sets((3, A100), (2, T4))},
     "another flavor": {"group_name": "vision", "request": {GPU: 1000}},
     "uncovered and ignored": {
         "group_name": "nlp",

@@ -30,11 +30,17 @@ Bounds = Mapping[FlavorResource, tuple[Amount, str]]
 def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
     """A ResourceNotCovered for what no entry covers; a NeverFits for each set of resources without a fitting flavor.
 
-    It is a NoNodeFits where some flavor has the quota for it, and only the size of its nodes is in the way.
+    It is a NoNodeFits where some flavor has the quota for it, and only the size of its nodes is in the way. Each pod
+    set is judged by itself; then all together, with all that the flavors have.
     """
     group = context.tree.get(workload.group)
     if group is None or group.is_parent or workload.group == SYSTEM or not context.tree.reaches_root(workload.group):
         return
+    found = dict.fromkeys(each for part in workload.parts for each in _misfits(part, group, context))
+    yield from found or (_too_much_together(workload, group, context) if workload.pod_sets else ())
+
+
+def _misfits(workload: SubmittedWorkload, group: Group, context: WorkloadContext) -> Iterator[Violation]:
     covered = frozenset(resource for entry in group.quotas for resource in entry.covered)
     left = sorted(workload.request.keys() - covered)
     if left and context.settings.uncovered is Uncovered.DENY:
@@ -59,6 +65,25 @@ def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Itera
             message = f"will never start: {listed(texts, '; ')}"
             code = "NoNodeFits" if any(each.by_node for each in refusals) else "NeverFits"
             yield workload.violation(code, REQUEST_FIELD, message)
+
+
+def _too_much_together(workload: SubmittedWorkload, group: Group, context: WorkloadContext) -> Iterator[Violation]:
+    """Yield a NeverFits for each resource of which all pod sets request more than all flavors have."""
+    bounds = bounds_of(workload, context)
+    for choice in codependent_sets(group.quotas):
+        for resource in sorted(choice.resources & workload.request.keys()):
+            limits = [(name, *bounds[FlavorResource(name, resource)]) for name in choice.flavors]
+            if workload.request[resource] > sum(bound for _, bound, _ in limits):
+                wanted = write_quantity(resource, workload.request[resource])
+                texts = [
+                    f"flavor {shortened(name)}: {setter} {write_quantity(resource, bound)}"
+                    for name, bound, setter in limits
+                ]
+                message = (
+                    f"will never start: its pod sets together request {wanted} {resource}; "
+                    f"{listed(texts, '; ')}; request less or raise that"
+                )
+                yield workload.violation("NeverFits", REQUEST_FIELD, message)
 
 
 class _Asked(NamedTuple):

@@ -1,7 +1,7 @@
 """What the rules about Jobs and pods read: the workload as its owner wrote it, and the context it is judged in."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +15,7 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts, Tree
+from shared.quota.model.workload import PodSet
 from shared.resources import Amount, FlavorResource
 
 GROUP_FIELD: Final = f"metadata.labels[{GROUP_LABEL}]"
@@ -67,6 +68,8 @@ class SubmittedWorkload:
     request: Amounts = field(default_factory=dict)
     placement: Placement = ANYWHERE
     pods: int = 1
+    pod_sets: tuple[PodSet, ...] = ()
+    """Of pods that differ; `request` is of all of them."""
     terms: tuple[PodTerms, ...] = ()
     managed_by: str = ""
     manual_selector: bool = False
@@ -80,6 +83,16 @@ class SubmittedWorkload:
     def pod_field(self, name: str) -> str:
         """Return the path of a field of its pods' spec, in a Job or in a pod."""
         return f"spec.template.spec.{name}" if self.object.startswith("Job/") else f"spec.{name}"
+
+    @property
+    def parts(self) -> tuple["SubmittedWorkload", ...]:
+        """What takes flavors of its own: each of its pod sets, or the whole."""
+        if not self.pod_sets:
+            return (self,)
+        return tuple(
+            replace(self, request=each.request, placement=each.placement, pods=each.pods, pod_sets=())
+            for each in self.pod_sets
+        )
 
     @property
     def group_field(self) -> str:
