@@ -18,7 +18,7 @@ from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS, agrees
 from shared.quota.model.eligibility import FlavorSet, codependent_sets, why_not
 from shared.quota.model.node import NodeShortage
 from shared.quota.model.workload import Workload
-from shared.resources import key_of
+from shared.resources import key_of, write_quantity
 
 Chosen = Sequence[tuple[FlavorSet, str]]
 
@@ -53,7 +53,7 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
         return Misfit(WaitReason.NO_ELIGIBLE_FLAVOR, None, "no node could have flavors for all that it requests")
     short = worst(_shortages(snapshot, leaf, workload, list(zip(options.sets, chosen, strict=True))))
     refused = "; ".join(_refusals(each) for each in options.sets if not each.flavors)
-    return Misfit(WaitReason.NEVER_FITS, short, f"it could never fit ({refused or 'its pod sets together'})")
+    return Misfit(WaitReason.NEVER_FITS, short, f"it could never fit ({refused or _sum_of_sets(short)})")
 
 
 def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str], text: str) -> Misfit:
@@ -105,6 +105,14 @@ def _shortages(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, chose
         if not workload.preemptible and promised <= most:
             most, group = promised, leaf.group.name
         yield Shortage(amount - max(0, most), group, key, amount, most, most)
+
+
+def _sum_of_sets(short: Shortage | None) -> str:
+    """Return what all pod sets would take of the key that binds, and the most that they could get."""
+    if short is None:
+        return "its pod sets together"
+    wanted, has = (write_quantity(short.key.resource, amount) for amount in (short.asked, max(0, short.limit)))
+    return f"its pod sets together: {wanted} of {short.key}, the most it could get is {has}"
 
 
 def _refusals(choice: FlavorSet) -> str:

@@ -71,7 +71,7 @@ def test_all_pod_sets_start_together_or_none() -> None:
     assert (starts(decided), why.reason.value if why else "", why.message if why else "") == (
         [],
         "NeverFits",
-        "Job 'ns/ray' waits: it could never fit (its pod sets together)",
+        "Job 'ns/ray' waits: it could never fit (its pod sets together: 9 of x/gpu, the most it could get is 4)",
     )
     pair = of(PodSet("one", {"gpu": 3}), PodSet("two", {"gpu": 3}))
     full = decide(X_AND_Y, running("a", 2, "other", "y"), pair, flavors=ONE[:2])
