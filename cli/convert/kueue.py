@@ -159,7 +159,7 @@ def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
     found: dict[str, object] = {}
     if spec.queueing_strategy == "StrictFIFO":
         found["queueing"] = {"strategy": "StrictFIFO"}
-    if any(len(group.flavors) > 1 for group in spec.resource_groups):
+    if _has_choice(spec):
         tries = spec.flavor_fungibility
         found["flavorFungibility"] = {
             "whenCanBorrow": "TryNextFlavor" if tries.when_can_borrow == "TryNextFlavor" else "Borrow",
@@ -170,6 +170,11 @@ def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
     if spec.stop_policy in ("Hold", "HoldAndDrain"):
         found["stopPolicy"] = spec.stop_policy
     return found
+
+
+def _has_choice(spec: ClusterQueueSpec) -> bool:
+    """Return whether it has several flavors of a resource."""
+    return any(len(group.flavors) > 1 for group in spec.resource_groups)
 
 
 def _note_policies(manifest: Manifest, spec: ClusterQueueSpec, made: Conversion) -> None:
@@ -183,6 +188,11 @@ def _note_policies(manifest: Manifest, spec: ClusterQueueSpec, made: Conversion)
     if preemption.within_cluster_queue == "LowerOrNewerEqualPriority":
         text = "becomes LowerPriority: equal priority is not preempted"
         made.note(manifest, "spec.preemption.withinClusterQueue", text)
+    if _has_choice(spec) and spec.flavor_fungibility.preference != "BorrowingOverPreemption":
+        text = (
+            "has no counterpart: a flavor in which a workload starts by borrowing comes before one in which it evicts"
+        )
+        made.note(manifest, "spec.flavorFungibility.preference", text)
 
 
 def _admit_namespaces(leaf: _Leaf, namespaces: set[str], made: Conversion) -> None:

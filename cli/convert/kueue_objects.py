@@ -38,6 +38,7 @@ class FungibilityView(View, frozen=True):
 
     when_can_borrow: str = "MayStopSearch"
     when_can_preempt: str = "TryNextFlavor"
+    preference: str = "BorrowingOverPreemption"
 
 
 class BorrowWithinCohortView(View, frozen=True):

@@ -190,6 +190,16 @@ spec: {containers: [{name: main, image: none}]}
             {"resourceGroups": quotas(cpu=1, pods=5)},
             "spec.resourceGroups[0].flavors[0]: pods are not counted; keep a ResourceQuota for them",
         ),
+        (
+            {
+                "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "spot"}, {"name": "reserved"}]}],
+                "flavorFungibility": {"preference": "PreemptionOverBorrowing"},
+            },
+            (
+                "spec.flavorFungibility.preference: has no counterpart: "
+                "a flavor in which a workload starts by borrowing comes before one in which it evicts"
+            ),
+        ),
         ({"admissionScope": {}}, "spec.admissionScope: has no counterpart and is left out"),
     ],
 )
