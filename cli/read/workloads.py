@@ -14,7 +14,13 @@ from shared.quota.model.device_flavors import with_all_devices
 from shared.quota.model.devices import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, workload_of_job
-from shared.quota.model.read.pods import pod_group_of, unit_key, workload_of_pod, workload_of_pod_group
+from shared.quota.model.read.pods import (
+    pod_group_of,
+    started_group_of,
+    unit_key,
+    workload_of_pod,
+    workload_of_pod_group,
+)
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
@@ -61,12 +67,12 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     """Read every managed Job, pod and pod group, and the unmanaged pods that use nodes."""
     cluster = contexts_of(objects, settings)
     found = [_read_job(job, cluster, settings) for job in objects.jobs if not job.metadata.unit]
-    alone = [pod for pod in objects.pods if pod_group_of(pod) is None]
-    found += [_read_pod(pod, cluster, settings) for pod in alone]
     members: dict[str, list[Pod]] = {}
     for pod in objects.pods:
-        key = pod_group_of(pod)
-        if key is not None:
+        key = pod_group_of(pod) if pod.is_gated else started_group_of(pod)
+        if key is None:
+            found.append(_read_pod(pod, cluster, settings))
+        else:
             members.setdefault(key, []).append(pod)
     groups = {key: _read_group(key, pods, cluster, settings) for key, pods in members.items()}
     counted = [*((read.metadata.uid or read.name, read) for read in found), *groups.items()]

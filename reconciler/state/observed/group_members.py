@@ -1,7 +1,7 @@
 """Which pods are members of a started pod group: those that its admission names. Pure.
 
-A pod that gets the group's label later is a workload of its own. Otherwise a small group, once started, would admit any
-number of pods of any size.
+A pod that gets the group's label later is a workload of its own, and so is one that runs without an admission.
+Otherwise a small group, once started, or a pod that was never admitted, would admit any number of pods of any size.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Final
 
 from shared.api.annotations import AdmissionAnnotation, BadAnnotation, read_admission
 from shared.api.core.pod import Pod
-from shared.quota.model.read.pods import pod_group_of
+from shared.quota.model.read.pods import pod_group_of, started_group_of
 
 _PREFIX: Final = 8
 """The number of characters of a uid that identify a member."""
@@ -28,14 +28,14 @@ class GroupMembers:
 
     def key_of(self, pod: Pod) -> str:
         """Return the workload of the pod: its pod group, unless it joined that after the start; else itself."""
-        group, uid = pod_group_of(pod), pod.metadata.uid
+        uid = pod.metadata.uid
+        if not pod.is_gated:
+            return started_group_of(pod) or uid
+        group = pod_group_of(pod)
         if group is None:
             return uid
-        if pod.is_gated:
-            members = self._members.get(group)
-            return group if members is None or uid[:_PREFIX] in members else uid
-        admission = _admission_of(pod)
-        return uid if admission is not None and admission.members == () else group
+        members = self._members.get(group)
+        return group if members is None or uid[:_PREFIX] in members else uid
 
     def of(self, key: str) -> tuple[str, ...] | None:
         """Return the members of a started group according to its admission; None for any other workload."""

@@ -20,7 +20,7 @@ from shared.quota.measure.static.node_shapes import NodeShapes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode, LargestNodes
-from shared.quota.model.read.pods import account_of, pod_group_of
+from shared.quota.model.read.pods import account_of, started_group_of
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts
 
@@ -62,7 +62,7 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
     metadata = pod.metadata
     return UsingPod(
         uid=metadata.uid,
-        key=pod_group_of(pod) or metadata.uid,
+        key=started_group_of(pod) or metadata.uid,
         namespace=namespace,
         name=metadata.name,
         node=pod.spec.node_name,

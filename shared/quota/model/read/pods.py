@@ -10,15 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from shared.api.annotations import Annotations, EvictionAnnotation, read_annotations
+from shared.api.annotations import Annotations, BadAnnotation, EvictionAnnotation, read_admission, read_annotations
 from shared.api.core.pod import Pod
 from shared.api.names import (
     ADMISSION,
+    FALSE,
     GROUP_LABEL,
     MAIN_POD_SET,
     MAX_POD_GROUP,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
+    PREEMPTIBLE_LABEL,
     PREFIX,
     read_pod_group_size,
 )
@@ -44,6 +46,22 @@ def pod_group_of(pod: Pod) -> str | None:
     """Return the key namespace/name of the pod group it belongs to, or None."""
     name = pod.metadata.labels.get(POD_GROUP_LABEL)
     return f"{pod.metadata.namespace or 'default'}/{name}" if name else None
+
+
+def started_group_of(pod: Pod) -> str | None:
+    """Return the key of the pod group that a pod without a gate runs in, or None where it is a workload of its own.
+
+    Only an admission makes it a member. What runs without one, such as the pods that a deleted Job leaves, was not
+    judged with the group whose label it has.
+    """
+    group = pod_group_of(pod)
+    if group is None:
+        return None
+    try:
+        admission = read_admission(pod.metadata.annotations)
+    except BadAnnotation:
+        admission = None
+    return None if admission is None or admission.members == () else group
 
 
 def is_covered(pod: Pod) -> bool:
@@ -220,4 +238,7 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod], apart: int) -> 
         found.append(f"the group has {len(pods)} pods and says it has {size}; all of them are counted")
     if len({pod.metadata.labels.get(GROUP_LABEL) for pod in pods}) > 1:
         found.append(f"the pods of the group differ in label {GROUP_LABEL}; all must name the same group")
+    if len({pod.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE for pod in pods}) > 1:
+        # It would be as its first pod says, and its owner can delete that one after the start.
+        found.append(f"the pods of the group differ in label {PREEMPTIBLE_LABEL}; all must say the same")
     return tuple(found)

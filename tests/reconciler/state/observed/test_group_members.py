@@ -1,7 +1,8 @@
-"""A pod that joins a started group is a workload of its own, as long as the group's admission stands."""
+"""A pod that joins a started group, or runs without an admission, is a workload of its own."""
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from reconciler.state.cluster_state import ClusterState
@@ -22,6 +23,13 @@ def pod(uid: str, members: str | None = None) -> PodRecord:
         text = f'{{"flavors":{{"cpu":"default"}},"time":"2026-01-01T00:00:00Z","members":{members}}}'
         metadata["annotations"] = {ADMISSION: text}
     return PodRecord(read_pod({"metadata": metadata, "spec": spec}), None)
+
+
+def unadmitted(uid: str) -> PodRecord:
+    """Neither gated nor admitted, as the pods that a deleted Job leaves."""
+    work = pod(uid).work
+    assert work is not None
+    return PodRecord(msgspec.structs.replace(work, spec=msgspec.structs.replace(work.spec, scheduling_gates=[])), None)
 
 
 def found(state: ClusterState) -> list[tuple[str, str, bool]]:
@@ -47,6 +55,23 @@ def test_pending_member_belongs_to_its_pod_group(state: ClusterState) -> None:
 def test_started_later_pod_stays_a_workload_of_its_own(state: ClusterState) -> None:
     state.observe_pods([Changed(None, pod("late-0001", "[]")), Changed(None, pod("seed-0001", '["seed-000"]'))])
     assert found(state) == [("Pod", "ns/late-0001", False), ("PodGroup", "ns/pg", False)]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first", "last"])
+def test_pod_that_runs_without_an_admission_is_a_workload_of_its_own(
+    state: ClusterState, order: tuple[int, int]
+) -> None:
+    pods = (pod("gated-001"), unadmitted("stray-001"))
+    for index in order:
+        state.observe_pods([Changed(None, pods[index])])
+    assert found(state) == [("Pod", "ns/stray-001", True), ("PodGroup", "ns/pg", True)]
+    assert state.work.unadmitted_running.keys() == {"stray-001"}
+    state.observe_pods([Changed(None, pod("seed-0001", '["seed-000"]'))])
+    assert found(state) == [
+        ("Pod", "ns/gated-001", True),
+        ("Pod", "ns/stray-001", True),
+        ("PodGroup", "ns/pg", False),
+    ]
 
 
 def test_remaining_pods_of_an_ended_group_form_a_pending_pod_group(state: ClusterState) -> None:

@@ -111,6 +111,15 @@ def test_complete_pod_group_requests_all_its_pods() -> None:
     assert (found.workload.request, found.workload.hold, found.problems) == ({"cpu": 3000}, False, ())
 
 
+def test_pod_group_whose_pods_differ_in_preemptible_waits() -> None:
+    one, other = member("a", "2", **GATED), member("b", "2", **GATED)
+    other.metadata.labels["quotree.dev/preemptible"] = "false"
+    found = read(one, other)
+    assert found.workload is not None
+    assert found.workload.hold
+    assert found.problems == ("the pods of the group differ in label quotree.dev/preemptible; all must say the same",)
+
+
 def test_incomplete_pod_group_waits_for_its_other_pods() -> None:
     found = read(member("a", **GATED), member("b", **GATED))
     assert found.workload is not None
