@@ -1,7 +1,7 @@
 """Reviews of plain pods: gated at creation, released only by the reconciler. Pure.
 
 A pod of a managed Job is not held, because the Job is. It gets the group of its Job, which it keeps when it is
-orphaned. See docs/specification.md §5.2 and §5.6.
+orphaned, and no other label of Quotree's: its template's were never judged. See docs/specification.md §5.2 and §5.6.
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,18 @@ from typing import Final
 
 from shared.api.annotations import write_annotation
 from shared.api.core.pod import Pod, read_pod
-from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
-from shared.api.patches import Operation, add
+from shared.api.names import (
+    FLAVOR_LABEL,
+    GATE,
+    HOLD_LABEL,
+    JOB_OWNER_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    POD_SET_LABEL,
+    PREEMPTIBLE_LABEL,
+    REQUEUE,
+)
+from shared.api.patches import Operation, add, drop_members
 from shared.api.review import Operation as ReviewOperation
 from shared.api.review import Review
 from shared.quota.model.read.pods import is_covered
@@ -48,6 +58,15 @@ from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 
 KIND: Final = "Pod"
+OWN_WORDS: Final = (
+    PREEMPTIBLE_LABEL,
+    FLAVOR_LABEL,
+    HOLD_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    POD_SET_LABEL,
+)
+"""What a label says of a workload beside its group; a Job's pods are none."""
 MIRROR: Final = "kubernetes.io/config.mirror"
 """On pods that a kubelet created from a file: they run already."""
 
@@ -61,8 +80,9 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
         return allow_child(pod.metadata, context.cover, with_group=True)
     group = context.group_of(pod.metadata.labels)
     jobs_group = _group_of_its_job(pod, review, context)
-    if review.operation is ReviewOperation.CREATE and jobs_group not in (None, group):
-        return Allow(tuple(metadata_operations(pod.metadata, group_label(str(jobs_group)), {})))
+    if review.operation is ReviewOperation.CREATE and jobs_group is not None:
+        operations = _label_as_its_job(pod, group, jobs_group)
+        return Allow(tuple(operations)) if operations else YES
     if group is None or _passes(pod, review, context):
         return YES
     if review.operation is ReviewOperation.CREATE:
@@ -76,6 +96,16 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
     annotations = {} if requeue is None else {REQUEUE: write_annotation(requeue)}
     operations = metadata_operations(pod.metadata, group_label(group), annotations)
     return Allow(tuple(operations)) if operations else YES
+
+
+def _label_as_its_job(pod: Pod, group: str | None, jobs_group: str) -> list[Operation]:
+    """Give the pod its Job's group, and remove labels that would count if the pod were orphaned.
+
+    Otherwise a preemptible Job could leave pods that are not, or that join a pod group.
+    """
+    labels = {} if group == jobs_group else group_label(jobs_group)
+    removed = drop_members(("metadata", "labels"), pod.metadata.labels, OWN_WORDS)
+    return [*metadata_operations(pod.metadata, labels, {}), *removed]
 
 
 def _gate(pod: Pod) -> list[Operation]:

@@ -64,6 +64,14 @@ def test_pod_of_a_managed_job_gets_the_group_of_its_job(own: str | None) -> None
     assert judge_pod(review(stored, user=JOB_CONTROLLERS[0]), where) == YES
 
 
+def test_pod_of_a_managed_job_has_no_other_label_of_quotree_from_its_template() -> None:
+    words = ("preemptible", "flavor", "hold", "pod-group", "pod-group-size", "pod-set")
+    labels = {"app": "train", **JOBS_OWN, **{f"quotree.dev/{word}": "x" for word in words}}
+    body = plain_pod(owners=JOB, labels=labels)
+    made, where = review(body, user=JOB_CONTROLLERS[0]), context(job_group=lambda _uid: "vision")
+    assert applied(mutate_pod(made, where), body) == plain_pod(owners=JOB, labels={"app": "train", **JOBS_OWN})
+
+
 @pytest.mark.parametrize(("group", "code"), [(None, "GroupRemoved"), ("nlp", "FrozenWhileRunning")])
 def test_pod_of_a_managed_job_keeps_its_group(group: str | None, code: str) -> None:
     before, after = (plain_pod(name, owners=JOB, labels=JOBS_OWN) for name in ("vision", group))
