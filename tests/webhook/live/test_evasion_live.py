@@ -139,6 +139,35 @@ def test_pod_attached_to_a_started_job_by_a_user_is_gated(team: AdmissionSetup) 
     assert made["spec"]["schedulingGates"] == [{"name": "quotree.dev/admission"}]
 
 
+def test_pod_cannot_be_resized_by_an_autoscaler_in_kube_system(team: AdmissionSetup) -> None:
+    skip_before(33, team.control_plane, "the resize of a pod")
+    pod = running(team, "autoscaled")["metadata"]["name"]
+    account = "system:serviceaccount:kube-system:vpa-updater"
+    kubectl = team.control_plane.kubectl
+    kubectl("create", "clusterrole", "resizes", "--verb=get,patch", "--resource=pods,pods/resize")
+    kubectl("create", "clusterrolebinding", "resizes", "--clusterrole=resizes", f"--user={account}")
+    larger = json.dumps({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}})
+    resize = (
+        "patch",
+        "pod",
+        pod,
+        "-n",
+        TEAM,
+        "--as",
+        account,
+        "--subresource=resize",
+        "--type=strategic",
+        "-p",
+        larger,
+    )
+
+    def answer() -> str:
+        said = words(kubectl(*resize, check=False))
+        return "" if "cannot patch" in said or "cannot get" in said else said
+
+    assert "(cpu from 1 to 8)" in wait_for(answer, "it has the right")
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -61,6 +61,7 @@ An entry for creations alone has no conditions: before it evaluates any, the API
 {{- range $scope, $selects := $scopes }}
 {{- range $operations := $call.operations }}
 {{- $updates := has "UPDATE" $operations }}
+{{- $resize := and $updates (eq $call.resource "pods") (eq $call.phase "validate") }}
 - name: {{ $scope }}{{ if not (has "CREATE" $operations) }}-updates{{ end }}.{{ $call.route }}.quotree.dev
   admissionReviewVersions: [v1]
   sideEffects: None
@@ -75,7 +76,7 @@ An entry for creations alone has no conditions: before it evaluates any, the API
     - apiGroups: [{{ $call.group | quote }}]
       apiVersions: [{{ $call.version }}]
       operations: {{ $operations | toJson }}
-      resources: [{{ $call.resource }}{{ if and $updates (eq $call.resource "pods") (eq $call.phase "validate") }}, pods/resize{{ end }}]
+      resources: [{{ $call.resource }}{{ if $resize }}, pods/resize{{ end }}]
       scope: Namespaced
   namespaceSelector:
     matchExpressions:
@@ -88,13 +89,15 @@ An entry for creations alone has no conditions: before it evaluates any, the API
   {{- if $updates }}
   matchConditions:
     # The reconciler places what it starts by itself, and nothing it writes is judged. What Kubernetes' own controllers
-    # change about existing work is never a quota matter.
+    # change about existing work is never a quota matter. They resize no pod: an autoscaler does, at a tenant's wish, from
+    # whatever namespace it runs in.
     - name: created-or-changed-by-others
       expression: >-
         request.operation == 'CREATE' || (request.userInfo.username != {{ include "quotree.reconcilerUser" $call.root | squote }}
-        && !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
+        && {{ if $resize }}(has(request.subResource) && request.subResource == 'resize' || {{ end -}}
+        !(request.userInfo.username.startsWith('system:serviceaccount:kube-system:')
         || request.userInfo.username.startsWith('system:node:')
-        || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler']))
+        || request.userInfo.username in ['system:kube-controller-manager', 'system:kube-scheduler'])){{ if $resize }}){{ end }}
   {{- end }}
 {{- end }}
 {{- end }}
