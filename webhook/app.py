@@ -31,7 +31,7 @@ from webhook.workloads.children import judge_child, mutate_child
 from webhook.workloads.context_builder import ContextBuilder
 from webhook.workloads.gated_kinds import judge_gated_object
 from webhook.workloads.jobs import judge_job, mutate_job
-from webhook.workloads.kind_objects import judge_kind_object, mutate_kind_object
+from webhook.workloads.kind_objects import judge_kind_object, judge_scale, mutate_kind_object
 from webhook.workloads.owner_cache import made_resources
 from webhook.workloads.pods import judge_pod, mutate_pod
 from webhook.workloads.review_context import ReviewContext
@@ -82,6 +82,7 @@ class Webhook:
             "/validate/jobs": Route("batch", "Job", self._with_context(judge_job)),
             "/mutate/pods": Route("", "Pod", self._with_context(mutate_pod)),
             "/validate/pods": Route("", "Pod", self._with_context(judge_pod)),
+            "/validate/scales": Route("autoscaling", "Scale", self._judge_scale),
             "/validate/quotagroups": Route(names.GROUP, GROUP, self._quota_objects.judge_quotagroup),
             "/validate/resourceflavors": Route(names.GROUP, FLAVOR, self._quota_objects.judge_flavor),
             **dict(self._kind_routes()),
@@ -112,6 +113,9 @@ class Webhook:
             if not watch.synced.is_set():
                 return f"the webhook has not read all {watch.resource.plural} yet"
         return None
+
+    async def _judge_scale(self, review: Review) -> Verdict:
+        return judge_scale(review, await self._contexts.managed_kind(review))
 
     def _with_context(self, judge: WorkloadJudge) -> Judge:
         async def judged(review: Review) -> Verdict:

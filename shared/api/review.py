@@ -44,6 +44,13 @@ class ReviewedKind(View, frozen=True):
         return f"{self.group}/{self.version} {self.kind}" if self.group else f"{self.version} {self.kind}"
 
 
+class ReviewedResource(View, frozen=True):
+    """API group and plural; of a subresource, those of the object that it belongs to."""
+
+    group: str = ""
+    resource: str = ""
+
+
 class User(View, frozen=True):
     """Who sent the request."""
 
@@ -59,6 +66,7 @@ class Review(View, frozen=True):
     uid: str
     kind: ReviewedKind
     operation: Operation
+    resource: ReviewedResource = ReviewedResource()
     name: str = ""
     namespace: str = ""
     sub_resource: str = ""

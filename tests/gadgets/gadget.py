@@ -46,7 +46,10 @@ DEFINITION: Final[Object] = {
                 "name": "v1",
                 "served": True,
                 "storage": True,
-                "subresources": {"status": {}},
+                "subresources": {
+                    "status": {},
+                    "scale": {"specReplicasPath": ".spec.parts.main.replicas", "statusReplicasPath": ".status.size"},
+                },
                 "schema": {
                     "openAPIV3Schema": {
                         "type": "object",

@@ -116,6 +116,41 @@ def _job_spec() -> dict[str, Any]:
     return {**part()["template"]["spec"], "restartPolicy": "Never"}
 
 
+AUTOSCALER = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
+
+
+def scaled(world: World, name: str, replicas: int) -> tuple[int, Any]:
+    """What Kubernetes' own autoscaler is told."""
+    with world.rest.acting_as(AUTOSCALER) as autoscaler:
+        _, scale = autoscaler.request("GET", f"{PATH}/{name}/scale")
+        return autoscaler.request("PUT", f"{PATH}/{name}/scale", {**scale, "spec": {"replicas": replicas}})
+
+
+@pytest.mark.parametrize("labels", [{}, {"quotree.dev/managed": "true"}], ids=["any namespace", "managed namespace"])
+def test_no_autoscaler_raises_a_managed_gadget(at_rest: World, labels: dict[str, str]) -> None:
+    world = at_rest
+    with world.labelled(labels):
+        world.create(gadget("fixed", "red", main=part("1", 2)))
+        world.until("it runs", lambda: len(world.pods("fixed")) == 2)
+        status, answer = scaled(world, "fixed", 9)
+        assert (status, answer["message"].partition("denied the request: ")[2]) == (
+            403,
+            (
+                "Gadget 'fixed' spec.replicas: scaled from 2 to 9, which nobody can judge: take it out of its "
+                "HorizontalPodAutoscaler, and change the Gadget itself while it waits (GrowthWhileRunning)"
+            ),
+        )
+        assert scaled(world, "fixed", 1)[0] == 200
+
+
+def test_gadget_that_nobody_manages_is_scaled(at_rest: World) -> None:
+    body = gadget("free", "red", main=part("1", 1))
+    body["metadata"]["labels"] = {}
+    at_rest.create(body)
+    status, answer = scaled(at_rest, "free", 2)
+    assert status == 200, answer
+
+
 @pytest.mark.parametrize("replicas", [-1, "many"])
 def test_unreadable_gadget_is_refused_with_the_field_path(at_rest: World, replicas: Any) -> None:
     body = gadget("odd", "blue", all={**part(), "replicas": replicas})

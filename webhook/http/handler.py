@@ -44,8 +44,8 @@ class Answer:
         return "application/json" if self.status == 200 else "text/plain"
 
 
-JUDGED: Final = ("", "resize")
-"""The object itself, and a pod's change of its own resources while it runs."""
+JUDGED: Final = ("", "resize", "scale")
+"""The object itself, and the ways to enlarge it that show only a part of it."""
 UNKNOWN: Final = "unknown"
 """The metric label for routes of kinds that this process does not govern."""
 NOT_GOVERNED_YET: Final = "NotGovernedYet"

@@ -9,7 +9,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from shared.api.core.metadata import Metadata
+from shared.api.core.metadata import Metadata, OwnerReference
 from shared.api.names import JOB_OWNER_LABEL
 from shared.api.reading import Unreadable, View, reader
 from shared.api.review import Operation, Review
@@ -24,6 +24,7 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 from shared.quota.model.tree import Tree
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
+from webhook.workloads.kind_review import read_scale
 from webhook.workloads.owner_cache import WorkloadRecord
 from webhook.workloads.review_context import Cover, ReviewContext
 from webhook.workloads.use_permission import UsePermissions, service_account
@@ -105,6 +106,21 @@ class ContextBuilder:
             self._kinds,
             now=datetime.now(UTC),
         )
+
+    async def managed_kind(self, review: Review) -> str | None:
+        """Return the kind of the object whose scale subresource is reviewed; None if nothing accounts for it.
+
+        Raises ApiError.
+        """
+        asked = (review.resource.group, review.resource.resource)
+        kind = next((each for each in self._kinds.suspended if (each.group, each.resource) == asked), None)
+        if kind is None:
+            return None
+        uid = read_scale(review.old_object).metadata.uid
+        scaled = OwnerReference(kind.kind, review.name, uid, kind.api_version)
+        found = await self._workloads.owners.find(review.namespace, scaled)
+        is_managed = found is not None and (found.unit or self._workloads.group_of(found))
+        return kind.kind if is_managed else None
 
     async def _namespace_and_group(self, review: Review, metadata: Metadata) -> tuple[NamespaceContext, str | None]:
         """Namespace and group; read again for a new object without a group, in case its namespace was just labelled."""

@@ -22,7 +22,7 @@ from shared.quota.model.rules.workloads.changed_workload import (
     check_not_started,
 )
 from shared.quota.model.rules.workloads.children import check_child_edit
-from shared.quota.model.rules.workloads.governed_kind import check_kind_object
+from shared.quota.model.rules.workloads.governed_kind import check_kind_object, check_scale
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Verdict, verdict_of
@@ -36,7 +36,14 @@ from webhook.workloads.common import (
     metadata_operations,
     own_annotations,
 )
-from webhook.workloads.kind_review import KindReview, progress_of, queue_edit, read_kind_review, submitted_object
+from webhook.workloads.kind_review import (
+    KindReview,
+    progress_of,
+    queue_edit,
+    read_kind_review,
+    read_scale,
+    submitted_object,
+)
 from webhook.workloads.pod_set_checks import (
     check_running,
     check_set_growth,
@@ -144,3 +151,14 @@ def _check_changed(edit: KindReview, old: KindObject, context: ReviewContext) ->
     if after is None:
         return found
     return found + Findings((*check_set_growth(changed, old, seen, context), *check_running(edit, old, after)))
+
+
+def judge_scale(review: Review, managed: str | None) -> Verdict:
+    """Deny to raise an object by its scale subresource. `managed`: its kind, if it or what it is made for is managed.
+
+    Every HorizontalPodAutoscaler uses it, as an account of kube-system, for the tenant who made the autoscaler.
+    """
+    if managed is None:
+        return YES
+    was, now = read_scale(review.old_object).spec.replicas, read_scale(review.object).spec.replicas
+    return verdict_of(Findings(tuple(check_scale(managed, review.name, was, now))))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from shared.api.core.metadata import Metadata
+from shared.api.reading import Int32, View, reader
 from shared.api.review import Operation as ReviewOperation
 from shared.api.review import Review
 from shared.kinds.kind import Kind
@@ -36,6 +38,20 @@ class KindReview:
     def name(self) -> str:
         """The object as violations name it."""
         return name_of(self.word, self.seen.metadata)
+
+
+class _ScaleSpec(View, frozen=True):
+    replicas: Int32 = 0
+
+
+class _Scale(View, frozen=True):
+    """What the scale subresource shows of an object: no labels, and nothing of what its pods request."""
+
+    metadata: Metadata = Metadata()
+    spec: _ScaleSpec = _ScaleSpec()
+
+
+read_scale = reader(_Scale)
 
 
 def read_kind_review(kind: Kind, review: Review, context: ReviewContext) -> KindReview:

@@ -162,8 +162,8 @@ def test_pod_cannot_be_resized_by_an_autoscaler_in_kube_system(team: AdmissionSe
     )
 
     def answer() -> str:
-        said = words(kubectl(*resize, check=False))
-        return "" if "cannot patch" in said or "cannot get" in said else said
+        message = words(kubectl(*resize, check=False))
+        return "" if "cannot patch" in message or "cannot get" in message else message
 
     assert "(cpu from 1 to 8)" in wait_for(answer, "it has the right")
 

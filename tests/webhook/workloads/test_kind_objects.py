@@ -213,3 +213,14 @@ def test_object_created_by_an_operator_gets_the_label_of_its_object() -> None:
 
 def test_preset_has_the_operator_that_creates_its_children() -> None:
     assert read_preset("jobset").operators == ("system:serviceaccount:jobset-system:jobset-controller-manager",)
+
+
+@pytest.mark.parametrize(
+    ("managed", "replicas", "expected"),
+    [("JobSet", 3, ["GrowthWhileRunning"]), ("JobSet", 2, []), ("JobSet", 1, []), (None, 3, [])],
+    ids=["raised", "unchanged", "lowered", "not managed"],
+)
+def test_scale_subresource_raises_no_managed_object(managed: str | None, replicas: int, expected: list[str]) -> None:
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata()}
+    before, after = ({**scale, "spec": {"replicas": each}} for each in (2, replicas))
+    assert codes(kind_objects.judge_scale(review(after, before), managed)) == expected

@@ -103,6 +103,42 @@ An entry for creations alone has no conditions: before it evaluates any, the API
 {{- end }}
 {{- end -}}
 
+{{/*
+The entries for the scale subresource of kinds that are held; call with root and kinds. What is sent has no labels, so
+these entries see objects that nobody manages, too: where the namespace does not say that its work is managed, they do
+not fail closed. No matchConditions: it is Kubernetes' own autoscaler that scales, at a tenant's wish.
+*/}}
+{{- define "quotree.scaleWebhooks" -}}
+{{- $call := . -}}
+{{- $managed := dict "key" "quotree.dev/managed" "operator" "In" "values" (list "true") -}}
+{{- $unmanaged := merge (dict "operator" "NotIn") $managed -}}
+{{- $inGroup := dict "key" "quotree.dev/group" "operator" "Exists" -}}
+{{- $inNone := dict "key" "quotree.dev/group" "operator" "DoesNotExist" -}}
+{{- $scopes := dict "namespaced" (list $inGroup) "managed" (list $inNone $managed) "labelled" (list $inNone $unmanaged) -}}
+{{- range $scope, $namespace := $scopes }}
+- name: {{ $scope }}.scales.quotree.dev
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: {{ ternary "Ignore" "Fail" (eq $scope "labelled") }}
+  matchPolicy: Equivalent
+  timeoutSeconds: {{ $call.root.Values.webhook.timeoutSeconds }}
+  clientConfig: {{- include "quotree.clientConfig" (dict "root" $call.root "path" "/validate/scales") | nindent 4 }}
+  rules:
+    {{- range $call.kinds }}
+    - apiGroups: [{{ .group | quote }}]
+      apiVersions: [{{ .version }}]
+      operations: [UPDATE]
+      resources: [{{ .resource }}/scale]
+      scope: Namespaced
+    {{- end }}
+  namespaceSelector:
+    matchExpressions:
+      {{- include "quotree.namespaceExclusions" $call.root | nindent 6 }}
+      {{- toYaml $namespace | nindent 6 }}
+  objectSelector: {}
+{{- end }}
+{{- end -}}
+
 {{/* The entries for all work; call with root and phase. */}}
 {{- define "quotree.allWorkWebhooks" -}}
 {{- $kinds := include "quotree.kinds" .root | fromYaml -}}
@@ -115,5 +151,8 @@ An entry for creations alone has no conditions: before it evaluates any, the API
 {{- $both := dict "operations" (list (list "CREATE" "UPDATE")) -}}
 {{- range concat $kinds.held $kinds.made $gated -}}
 {{- include "quotree.workWebhooks" (merge (pick . "group" "version" "resource" "route") $both $call) }}
+{{- end -}}
+{{- if and $kinds.held (eq .phase "validate") -}}
+{{- include "quotree.scaleWebhooks" (dict "root" .root "kinds" $kinds.held) }}
 {{- end -}}
 {{- end -}}
