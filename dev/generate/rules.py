@@ -140,6 +140,7 @@ def work_rows() -> Iterator[Row]:
         assert callable(check)  # noqa: S101
         yield Row(code, check, POD_TESTS if code == "JobChanged" else EDIT_TESTS)
     yield Row("ReservedLabel", children.check_unit, CHILD_TESTS)
+    yield Row("ChildChanged", children.check_child_kept, CHILD_TESTS)
     yield Row("KindUnreadable", governed_kind.check_readable, KIND_TESTS)
     yield Row("KindRefused", governed_kind.check_governed_whole, KIND_TESTS)
     yield Row("ObjectTooLarge", object_size.check_size, SIZE_TESTS)

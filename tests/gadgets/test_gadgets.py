@@ -112,6 +112,19 @@ def test_other_users_can_neither_start_a_gadget_nor_attach_pods_and_jobs_to_it(a
         assert (status, "(ReservedLabel)" in answer["message"]) == (403, True), answer
 
 
+def test_owner_cannot_detach_the_pods_of_a_gadget(at_rest: World) -> None:
+    world = at_rest
+    world.create(gadget("train", "red", all=part("1", 1)))
+    world.until("it runs", lambda: all(world.nodes("train")) and world.pods("train"))
+    for change in ({"ownerReferences": None}, {"labels": {UNIT: None}}):
+        status, answer = world.alice.request("PATCH", f"{PODS}/train-all-0", {"metadata": change}, MERGE)
+        assert status == 403, answer
+    status, answer = world.alice.request(
+        "PATCH", f"{PODS}/train-all-0", {"metadata": {"labels": {"seen": "yes"}}}, MERGE
+    )
+    assert status == 200, answer
+
+
 def _job_spec() -> dict[str, Any]:
     return {**part()["template"]["spec"], "restartPolicy": "Never"}
 

@@ -27,7 +27,7 @@ from shared.quota.model.flavor import injection
 from shared.quota.model.flavor_placement import conflicts, find_flavors, only_flavors, own_placement
 from shared.quota.model.read.jobs import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
-from shared.quota.model.rules.workloads.children import check_unit
+from shared.quota.model.rules.workloads.children import check_child_kept, check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, PodTerms, SubmittedWorkload
 from shared.quota.model.tree import Amounts
@@ -182,10 +182,16 @@ def allow_child(metadata: Metadata, cover: Cover, *, with_group: bool) -> Verdic
 
 
 def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: ReviewContext) -> Findings:
-    """Deny a user's own change of the label that says which governed object it belongs to."""
+    """Deny a user's own change of the label that says which governed object it belongs to.
+
+    Of what an operator made, deny a change of its owner and its other labels as well.
+    """
     made_for = "" if context.cover is None else context.cover.unit
-    expected = made_for if old is None else old.unit
-    return Findings(tuple(check_unit(name_of(kind, metadata), expected, metadata.unit)))
+    expected, name = made_for if old is None else old.unit, name_of(kind, metadata)
+    forged = tuple(check_unit(name, expected, metadata.unit))
+    if old is None or not old.unit or context.by_operator:
+        return Findings(forged)
+    return Findings((*forged, *check_child_kept(name, old, metadata)))
 
 
 def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -57,7 +57,7 @@ def test_object_label_of_a_pod_cannot_be_added_or_removed_later(managed: bool) -
     where = FOREIGN if managed else context()
     plain, made = plain_pod(None), owned(plain_pod(None))
     assert codes(judge_pod(review(made, plain), where)) == ["ReservedLabel"]
-    assert codes(judge_pod(review(plain, made), where)) == ["ReservedLabel"]
+    assert codes(judge_pod(review(plain, made), where)) == ["ReservedLabel", "ChildChanged"]
     assert codes(judge_pod(review(owned(plain_pod(None), "u2"), made), where)) == ["ReservedLabel"]
     assert judge_pod(review(made, made), where) == YES
 
@@ -91,7 +91,7 @@ RUNNING = owned(job(None, suspend=False))
     [
         (HELD, RUNNING, "OnlyReconcilerStarts"),
         (RUNNING, owned(job(None, suspend=False, parallelism=9, completions=9)), "GrowthWhileRunning"),
-        (RUNNING, job(None, suspend=False), "ReservedLabel"),
+        (RUNNING, owned(job(None, suspend=False), "u2"), "ReservedLabel"),
     ],
     ids=["starts it", "enlarges it", "takes the label"],
 )
@@ -105,3 +105,31 @@ def test_only_the_operator_can_change_its_jobs(old: Any, new: Any, code: str) ->
 
 def test_owner_can_suspend_a_job_of_an_operator() -> None:
     assert judge_job(review(HELD, RUNNING), FOREIGN) == YES
+
+
+def changed(body: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], **metadata}}
+
+
+LABELS = {UNIT: "u1", "quotree.dev/group": "vision", "ray.io/cluster": "g"}
+DETACHED: dict[str, dict[str, Any]] = {
+    "without an owner": {"ownerReferences": []},
+    "of another owner": {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "uid": "x", "controller": True}]},
+    "without a label": {"labels": {key: LABELS[key] for key in (UNIT, "quotree.dev/group")}},
+    "with another label": {"labels": {**LABELS, "ray.io/cluster": "other"}},
+}
+
+
+@pytest.mark.parametrize("change", DETACHED.values(), ids=DETACHED)
+@pytest.mark.parametrize(("make", "judge"), [(plain_pod, judge_pod), (job, judge_job)], ids=["pod", "Job"])
+def test_only_the_operator_can_detach_what_it_made(make: Any, judge: Any, change: dict[str, Any]) -> None:
+    before = owned(make("vision", labels={"ray.io/cluster": "g"}))
+    after = changed(before, **change)
+    assert codes(judge(review(after, before), FOREIGN)) == ["ChildChanged"]
+    assert judge(review(after, before), context(namespace={"quotree.dev/group": "vision"}, by_operator=True)) == YES
+
+
+def test_labels_can_be_added_to_what_an_operator_made() -> None:
+    before = owned(plain_pod("vision"))
+    after = changed(before, labels={**before["metadata"]["labels"], "seen": "yes"})
+    assert judge_pod(review(after, before), FOREIGN) == YES

@@ -196,6 +196,7 @@ FORBIDDEN: Final = frozenset(
         "FrozenWhileRunning",
         "GrowthWhileRunning",
         "JobChanged",
+        "ChildChanged",
         "GroupRemoved",
         "GroupClosed",
         "SystemGroup",

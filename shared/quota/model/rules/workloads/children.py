@@ -8,10 +8,11 @@ See docs/specification.md §4.8.
 
 from collections.abc import Iterator
 
-from shared.api.core.metadata import OwnerReference
-from shared.api.names import UNIT_LABEL
+from shared.api.core.metadata import Metadata, OwnerReference
+from shared.api.names import PREFIX, UNIT_LABEL
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import shortened
+from shared.quota.model.rules.listing import SHOWN
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 
 
@@ -21,6 +22,20 @@ def check_unit(name: str, expected: str, present: str, where: str = "") -> Itera
         fix = "leave it as it is" if expected else "leave it out"
         message = f"label {UNIT_LABEL} is written by Quotree alone; {fix}"
         yield Violation("ReservedLabel", name, f"{where}metadata.labels[{UNIT_LABEL}]", message)
+
+
+def check_child_kept(name: str, before: Metadata, after: Metadata) -> Iterator[Violation]:
+    """What an operator made keeps its owner and its labels; others can be added.
+
+    Its operator finds it by them, and would make another in its place, beyond what the object was started with.
+    """
+    if before.controller is not None and before.controller != after.controller:
+        message = f"{shortened(before.controller.kind)} {shortened(before.controller.name)} accounts for it; leave it"
+        yield Violation("ChildChanged", name, "metadata.ownerReferences", message)
+    changed = [each for each in sorted(before.labels) if before.labels[each] != after.labels.get(each)]
+    for label in [each for each in changed if not each.startswith(PREFIX)][:SHOWN]:
+        message = "its operator finds it by its labels; leave them as they are"
+        yield Violation("ChildChanged", name, f"metadata.labels[{shortened(label)}]", message)
 
 
 def check_child_edit(
