@@ -12,6 +12,7 @@ from shared.kinds.kind_object import KindObject
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, Reading, pod_request_of
 from shared.quota.model.read.kind_objects import PodsBySet, SeenPods, workload_of_kind
+from shared.quota.model.read.pods import unit_of
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.governed_kind import check_kind_object
 from shared.quota.model.settings import QuotaSettings
@@ -43,8 +44,8 @@ def read_kind_objects(
     """Yield every object of a governed kind that no other accounts for; of a gated kind each of its groups of pods."""
     pods: dict[tuple[str, str], list[Pod]] = {}
     for pod in objects.pods:
-        if pod.metadata.unit:
-            pods.setdefault((namespace_of(pod.metadata), pod.metadata.unit), []).append(pod)
+        if unit := unit_of(pod):
+            pods.setdefault((namespace_of(pod.metadata), unit), []).append(pod)
     for seen in objects.kind_objects:
         namespace = namespace_of(seen.metadata)
         context = cluster.of(namespace)

@@ -112,6 +112,27 @@ def test_other_users_can_neither_start_a_gadget_nor_attach_pods_and_jobs_to_it(a
         assert (status, "(ReservedLabel)" in answer["message"]) == (403, True), answer
 
 
+@pytest.mark.parametrize("kill", [False, True], ids=["same process", "restarted"])
+def test_pods_of_an_orphaned_gadget_are_adopted_and_recycled(at_rest: World, kill: bool) -> None:
+    world = at_rest
+    body = gadget("wide", "red", all=part("1", 4))
+    body["spec"]["parts"]["all"]["template"]["metadata"]["labels"] = {"quotree.dev/preemptible": "false"}
+    world.create(body)
+    world.until("it borrows", lambda: world.nodes("wide") == ["t4-0"] * 4)
+    world.operator.stop()
+    try:
+        status, _ = world.alice.request("DELETE", f"{PATH}/wide", {"propagationPolicy": "Orphan"})
+        assert status == 200
+        world.until("it is gone", lambda: world.rest.request("GET", f"{PATH}/wide")[0] == 404)
+        if kill:
+            world.kill_reconciler()
+        world.until("its pods are counted", lambda: world.used("red", "t4") == "4")
+        world.create(gadget("lender", "blue", all=part("1", 3)))
+        world.until("the lender has its own", lambda: not world.is_paused("lender"))
+    finally:
+        world.operator.start()
+
+
 def test_owner_cannot_detach_the_pods_of_a_gadget(at_rest: World) -> None:
     world = at_rest
     world.create(gadget("train", "red", all=part("1", 1)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from shared.api.annotations import (
     BadAnnotation,
@@ -13,9 +14,14 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.injection import NOTHING
 from shared.api.names import (
+    FLAVOR_LABEL,
     GROUP_LABEL,
+    HOLD_LABEL,
     INJECTED,
     MANAGED_LABEL,
+    POD_GROUP_LABEL,
+    POD_GROUP_SIZE_LABEL,
+    PREEMPTIBLE_LABEL,
     REQUEUE,
     TRUE,
     UNIT_LABEL,
@@ -175,9 +181,14 @@ def group_label(group: str) -> dict[str, str]:
 
 
 def allow_child(metadata: Metadata, cover: Cover, *, with_group: bool) -> Verdict:
-    """Allow an object that an operator creates for a started object, labelled with that object."""
+    """Allow an object that an operator creates for a started object, labelled with that object.
+
+    `with_group`: it is a pod, which would count by its labels if it were orphaned.
+    """
     labels = {UNIT_LABEL: cover.unit} | (group_label(cover.group) if with_group and cover.group else {})
     operations = metadata_operations(metadata, labels, {})
+    if with_group:
+        operations += drop_own_words(metadata)
     return Allow(tuple(operations), audit={"unit": cover.unit}) if operations else YES
 
 
@@ -192,6 +203,18 @@ def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: Re
     if old is None or not old.unit or context.by_operator:
         return Findings(forged)
     return Findings((*forged, *check_child_kept(name, old, metadata)))
+
+
+OWN_WORDS: Final = (PREEMPTIBLE_LABEL, FLAVOR_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
+"""What labels say of a workload beside its group."""
+
+
+def drop_own_words(metadata: Metadata) -> list[Operation]:
+    """Remove the labels of a pod that another object accounts for, which would count if the pod were orphaned.
+
+    Otherwise a preemptible workload could leave pods that are not, or that join a pod group.
+    """
+    return drop_members(("metadata", "labels"), metadata.labels, OWN_WORDS)
 
 
 def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:

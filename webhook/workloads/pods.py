@@ -9,18 +9,8 @@ from typing import Final
 
 from shared.api.annotations import write_annotation
 from shared.api.core.pod import Pod, read_pod
-from shared.api.names import (
-    FLAVOR_LABEL,
-    GATE,
-    HOLD_LABEL,
-    JOB_OWNER_LABEL,
-    POD_GROUP_LABEL,
-    POD_GROUP_SIZE_LABEL,
-    POD_SET_LABEL,
-    PREEMPTIBLE_LABEL,
-    REQUEUE,
-)
-from shared.api.patches import Operation, add, drop_members
+from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
+from shared.api.patches import Operation, add
 from shared.api.review import Operation as ReviewOperation
 from shared.api.review import Review
 from shared.quota.model.read.pods import is_covered
@@ -45,6 +35,7 @@ from webhook.workloads.common import (
     check_label,
     check_sizes,
     check_unmanaged,
+    drop_own_words,
     expected_annotations,
     group_label,
     judge_unreadable,
@@ -58,15 +49,6 @@ from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
 
 KIND: Final = "Pod"
-OWN_WORDS: Final = (
-    PREEMPTIBLE_LABEL,
-    FLAVOR_LABEL,
-    HOLD_LABEL,
-    POD_GROUP_LABEL,
-    POD_GROUP_SIZE_LABEL,
-    POD_SET_LABEL,
-)
-"""What a label says of a workload beside its group; a Job's pods are none."""
 MIRROR: Final = "kubernetes.io/config.mirror"
 """On pods that a kubelet created from a file: they run already."""
 
@@ -99,13 +81,8 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
 
 
 def _label_as_its_job(pod: Pod, group: str | None, jobs_group: str) -> list[Operation]:
-    """Give the pod its Job's group, and remove labels that would count if the pod were orphaned.
-
-    Otherwise a preemptible Job could leave pods that are not, or that join a pod group.
-    """
     labels = {} if group == jobs_group else group_label(jobs_group)
-    removed = drop_members(("metadata", "labels"), pod.metadata.labels, OWN_WORDS)
-    return [*metadata_operations(pod.metadata, labels, {}), *removed]
+    return [*metadata_operations(pod.metadata, labels, {}), *drop_own_words(pod.metadata)]
 
 
 def _gate(pod: Pod) -> list[Operation]:

@@ -27,7 +27,7 @@ from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.quota.measure.static.node_usage import UsingPod, using_pod
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.read.groups import group_of
-from shared.quota.model.read.pods import account_of, is_covered
+from shared.quota.model.read.pods import account_of, is_covered, unit_of
 from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()
@@ -93,7 +93,7 @@ def project_pod(raw: bytes) -> PodRecord | None:
     pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
     work = None if is_covered(pod) else pod
     using = _using(pod, is_covered=work is None)
-    succeeded = _succeeded(pod) if metadata.unit else None
+    succeeded = _succeeded(pod) if unit_of(pod) else None
     found = PodRecord(work, using, succeeded)
     return None if found == _NOTHING else found
 

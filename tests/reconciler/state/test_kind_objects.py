@@ -63,11 +63,15 @@ STOPPED = seen(written(annotations={EVICTION: EVICTED}, generation=3))
 
 
 def pod(name: str, pod_set: str, cpu: str, *, unit: str = "uid-train", phase: str = "Running", **about: Any) -> Any:
-    """A pod with the label, as Quotree keeps it; `namespace`, `ready`, `ending`."""
+    """A pod with the label, as Quotree keeps it; `namespace`, `ready`, `ending`, `orphaned`."""
     conditions = [{"type": "Ready", "status": "True"}] if about.get("ready") else []
     ends = {"deletionTimestamp": "2026-01-01T02:00:00Z"} if about.get("ending") else {}
     labels = {UNIT_LABEL: unit, POD_SET_LABEL: pod_set}
     own = {"name": name, "uid": name, "namespace": about.get("namespace", "ns"), "labels": labels, **ends}
+    if about.get("orphaned"):
+        own["labels"] = labels | {GROUP_LABEL: "vision"}
+    else:
+        own["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "uid": "job-1", "controller": True}]
     spec = {"nodeName": "node-0", "containers": [{"resources": {"requests": {"cpu": cpu}}}]}
     body = {"metadata": own, "spec": spec, "status": {"phase": phase, "conditions": conditions}}
     return project_pod(msgspec.json.encode(body))
@@ -101,6 +105,23 @@ def test_object_counted_by_another_object_is_no_workload(state: ClusterState) ->
     record = pod("p", "driver", "1", unit="another")
     assert record is not None
     assert record.work is None
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted"])
+def test_pod_of_a_deleted_object_that_has_lost_its_owner_is_a_workload_of_its_own(
+    state: ClusterState, restarted: bool
+) -> None:
+    if not restarted:
+        state.observe_kind_objects([Changed(None, STARTED)])
+        show(state, pod("d", "driver", "1"))
+    orphan = pod("d", "driver", "1", orphaned=True)
+    state.observe_pods([Changed(None if restarted else pod("d", "driver", "1"), orphan)])
+    if not restarted:
+        state.observe_kind_objects([Changed(STARTED, None)])
+    counted = {each.kind: each.request for each in state.world().workloads_of("vision").by_id.values()}
+    assert counted["Pod"] == {"cpu": 1000}
+    assert state.work.unadmitted_running.keys() == {"d"}
+    assert state.world().unmanaged == {}
 
 
 def test_object_counts_as_declared_until_its_pods_use_more(state: ClusterState) -> None:

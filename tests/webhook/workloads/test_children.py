@@ -33,6 +33,13 @@ def test_pod_of_an_operator_is_not_gated_and_gets_the_label_of_its_object(labell
     assert mutate_pod(review(stored), MADE) == YES
 
 
+def test_pod_of_an_operator_keeps_no_label_that_would_count_without_its_object() -> None:
+    body = plain_pod(None, labels={"quotree.dev/preemptible": "false", "quotree.dev/pod-set": "a", "app": "x"})
+    stored = applied(mutate_pod(review(body), MADE), body)
+    expected = {UNIT: "u1", "quotree.dev/group": "vision", "quotree.dev/pod-set": "a", "app": "x"}
+    assert stored["metadata"]["labels"] == expected
+
+
 def test_wrong_object_label_of_an_operator_pod_is_corrected() -> None:
     body = owned(plain_pod("vision"), "u2")
     assert codes(judge_pod(review(body), MADE)) == ["ReservedLabel"]

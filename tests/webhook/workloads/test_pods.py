@@ -65,7 +65,7 @@ def test_pod_of_a_managed_job_gets_the_group_of_its_job(own: str | None) -> None
 
 
 def test_pod_of_a_managed_job_has_no_other_label_of_quotree_from_its_template() -> None:
-    words = ("preemptible", "flavor", "hold", "pod-group", "pod-group-size", "pod-set")
+    words = ("preemptible", "flavor", "hold", "pod-group", "pod-group-size")
     labels = {"app": "train", **JOBS_OWN, **{f"quotree.dev/{word}": "x" for word in words}}
     body = plain_pod(owners=JOB, labels=labels)
     made, where = review(body, user=JOB_CONTROLLERS[0]), context(job_group=lambda _uid: "vision")

@@ -67,16 +67,21 @@ def started_group_of(pod: Pod) -> str | None:
 def is_covered(pod: Pod) -> bool:
     """Return whether another object accounts for it: its Job, or the object of a governed kind that it was made for.
 
-    Such a pod was never gated, and a Job's was never admitted by itself.
+    Such a pod was never gated, and a Job's was never admitted by itself. One whose owner is gone is on its own.
     """
     if pod.is_gated:
         return False
-    return bool(pod.metadata.unit) or (pod.owner_job is not None and ADMISSION not in pod.metadata.annotations)
+    return bool(unit_of(pod)) or (pod.owner_job is not None and ADMISSION not in pod.metadata.annotations)
+
+
+def unit_of(pod: Pod) -> str:
+    """Return the uid of the object of a governed kind that it was made for; empty if it has no controller any more."""
+    return pod.metadata.unit if pod.metadata.controller is not None else ""
 
 
 def account_of(pod: Pod) -> str | None:
     """Return the key of the workload that accounts for it: a Job's uid, or the key of an object of a governed kind."""
-    unit = pod.metadata.unit
+    unit = unit_of(pod)
     return unit_key(unit, pod.metadata.namespace) if unit else pod.owner_job
 
 
