@@ -1,7 +1,7 @@
 """What one decision changes on a Job or pod: one JSON Patch that first tests what it was decided on. Pure.
 
-Guards are uid, `metadata.generation` and the group label, never resourceVersion: the Job controller writes status
-within milliseconds of a creation, and generation moves with the spec alone, which is what was decided on.
+Guards are uid, `metadata.generation` and the labels that were decided on, never resourceVersion: the Job controller
+writes status within milliseconds of a creation, and generation moves with the spec alone.
 
 See docs/specification.md §5.3 and §5.4.
 """
@@ -23,7 +23,17 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
 from shared.api.injection import NOTHING, placement_operations
-from shared.api.names import ADMISSION, GATE, GROUP_LABEL, INJECTED, MAIN_POD_SET, NOTICE, POD_SET_LABEL
+from shared.api.names import (
+    ADMISSION,
+    GATE,
+    GROUP_LABEL,
+    INJECTED,
+    MAIN_POD_SET,
+    NOTICE,
+    POD_GROUP_LABEL,
+    POD_SET_LABEL,
+    PREEMPTIBLE_LABEL,
+)
 from shared.api.patches import Operation, add, remove, test
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import set_name, suspend_operations, template_operations
@@ -38,6 +48,10 @@ LABELS: Final = ("metadata", "labels")
 NODE_SELECTOR: Final = ("spec", "nodeSelector")
 TOLERATIONS: Final = ("spec", "tolerations")
 TEMPLATE: Final = ("spec", "template", "spec")
+
+
+TERMS: Final = (PREEMPTIBLE_LABEL,)
+"""The labels beside the group that say on what terms a workload starts; a pod's is its pod group as well."""
 
 
 class Guard(Enum):
@@ -55,7 +69,7 @@ def start_job(job: Job, group: str, annotations: AnnotationPatch, flavors: Itera
     old = read_annotations(seen.annotations).injected or NOTHING
     new = injection(own_placement(spec, old), flavors)
     return [
-        *_guard(seen, group),
+        *_guard_start(seen, group),
         _suspend(value=False),
         *placement_operations(spec, old, new, TEMPLATE),
         *_set_annotations(seen, {**annotations, **_injected_text(new)}),
@@ -87,7 +101,7 @@ def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavo
     old = read_annotations(seen.metadata.annotations).injected or NOTHING
     new = _injected(seen, old, flavors)
     return [
-        *_guard(seen.metadata, group),
+        *_guard_start(seen.metadata, group),
         *suspend_operations(seen, value=False),
         *template_operations(seen, old, new, seen.metadata.uid),
         *_set_annotations(seen.metadata, {**annotations, **_injected_text(new)}),
@@ -139,7 +153,7 @@ def start_pod(
     """Remove the scheduling gate and restrict the pod to the flavors' nodes; write its pod set if there are several."""
     seen = pod.metadata
     operations = [
-        *_guard(seen, group),
+        *_guard_start(seen, group, (*TERMS, POD_GROUP_LABEL)),
         *_set_annotations(seen, annotations),
         *_set_labels(seen, {GROUP_LABEL: group} | ({} if pod_set == MAIN_POD_SET else {POD_SET_LABEL: pod_set})),
         *_remove_gate(pod),
@@ -187,6 +201,15 @@ def _guard(seen: Metadata, group: str, guard: Guard = Guard.SPEC) -> list[Operat
     if GROUP_LABEL in seen.labels:
         guards.append(test((*LABELS, GROUP_LABEL), group))
     return guards
+
+
+def _guard_start(seen: Metadata, group: str, terms: Iterable[str] = TERMS) -> list[Operation]:
+    """Test as well that these labels are as they were decided on, absent ones included.
+
+    Where there are no labels at all, `_set_labels` tests that.
+    """
+    tests = [test((*LABELS, name), seen.labels.get(name)) for name in terms] if seen.labels else []
+    return [*_guard(seen, group), *tests]
 
 
 def _suspend(*, value: bool) -> Operation:

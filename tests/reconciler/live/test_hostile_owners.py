@@ -1,11 +1,15 @@
 """What owners with the role `edit` do to escape eviction: full annotations, orphaned pods, endless edits."""
 
 import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shared.api.names import GROUP_LABEL
+from shared.api.names import ADMISSION, GROUP_LABEL, PREEMPTIBLE_LABEL
+from tests.faults.kinds import Delay, Rule
+from tests.faults.proxy import FaultProxy
 from tests.reconciler.live.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, admission_of, job_manifest, quota, wait_for
 from tests.reconciler.tenants import JOBS, PODS, Tenant
@@ -129,6 +133,28 @@ def test_pods_of_a_deleted_job_with_a_finalizer_are_evicted(q: Quotree, tenant: 
         assert q.pods_of("hog") == {}
     finally:
         tenant.merge(f"{JOBS}/hog", {"metadata": {"finalizers": None}})
+
+
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_workload_relabelled_while_it_is_started_is_not_started_as_it_was(
+    q: Quotree, tmp_path: Path, kind: str
+) -> None:
+    """Labels are no part of the generation: a start that is on its way must not let a borrower become irrevocable."""
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as proxy:
+        q.kubeconfig = proxy.side("only").kubeconfig(q.control_plane.kubeconfig, tmp_path / "through.yaml")
+        tenant = Tenant.of(q)
+        q.lead()
+        q.group("vision", quotas=[quota(min="0", max="2")])
+        path, body = (JOBS, job_manifest("hog", "vision", "2")) if kind == "Job" else (PODS, pod("hog", "vision", "2"))
+        proxy.rules.append(Rule(Delay(3.0, 3.0), lambda asked: asked.method == "PATCH" and asked.path.endswith("/hog")))
+        tenant.create(path, body)
+        time.sleep(1)
+        tenant.merge(f"{path}/hog", {"metadata": {"labels": {PREEMPTIBLE_LABEL: "false"}}})
+        time.sleep(5)
+        assert ADMISSION not in q.get(f"{path}/hog")["metadata"].get("annotations", {})
+        proxy.rules.clear()
+        tenant.merge(f"{path}/hog", {"metadata": {"labels": {PREEMPTIBLE_LABEL: None}}})
+        wait_for(lambda: ADMISSION in q.get(f"{path}/hog")["metadata"].get("annotations", {}), "it borrows", LONG)
 
 
 def test_a_disruption_budget_delays_an_eviction_and_does_not_prevent_it(q: Quotree, tenant: Tenant) -> None:

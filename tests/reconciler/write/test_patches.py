@@ -11,7 +11,7 @@ from shared.api.core.job import read_job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Toleration
 from shared.api.core.pod import read_pod
-from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, INJECTED, NOTICE
+from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, INJECTED, NOTICE, PREEMPTIBLE_LABEL
 from shared.quota.model.flavor import Flavor
 
 JOB: dict[str, Any] = {
@@ -131,6 +131,7 @@ def test_eviction_suspends_and_removes_admission_and_notice() -> None:
         pytest.param({"uid": "u2"}, id="another Job of that name"),
         pytest.param({"generation": 4}, id="another spec"),
         pytest.param({"labels": {GROUP_LABEL: "nlp"}}, id="another group"),
+        pytest.param({"labels": {GROUP_LABEL: "vision", PREEMPTIBLE_LABEL: "false"}}, id="not preemptible any more"),
         pytest.param({"annotations": {"first": "1"}}, id="first annotations of another user"),
     ],
 )
