@@ -11,7 +11,8 @@ from shared.kube.client import Client
 from shared.kube.errors import Forbidden, NotFound, TooManyRequests, Unavailable
 from webhook.quota.dry_run import UNKNOWN, DryRunEffects, question
 
-REVIEW = Review("u", ReviewedKind("quotree.dev", "v1alpha1", "QuotaGroup"), Operation.UPDATE, "vision", dry_run=True)
+GROUP = ReviewedKind("quotree.dev", "v1alpha1", "QuotaGroup")
+REVIEW = Review("u", GROUP, Operation.UPDATE, name="vision", dry_run=True)
 
 
 class FailingClient:
