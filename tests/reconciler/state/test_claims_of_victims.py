@@ -22,6 +22,7 @@ ELSEWHERE = EVICTED.replace('"workload":"ns/b"', '"group":"b"')
 
 def claims(state: ClusterState) -> dict[str, list[str]]:
     world = state.world()
+    assert world.preemptors.keys() <= world.victims.keys()
     named = {preemptor: world.preemptors[preemptor].key for preemptor in world.victims}
     return {named[preemptor]: sorted(kind_of(each) for each in work) for preemptor, work in world.victims.items()}
 
@@ -33,6 +34,15 @@ def victim_and_preemptor(state: ClusterState, eviction: str = EVICTED) -> tuple[
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     assert claims(state) == {"ns/b": ["Job"]}
     return victim, preemptor
+
+
+@pytest.mark.parametrize("eviction", [EVICTED, ELSEWHERE], ids=["named", "by uid"])
+def test_preemptor_that_was_known_before_its_victim_is_found(state: ClusterState, eviction: str) -> None:
+    state.observe_jobs([Changed(None, a_job("u2", name="b")), Changed(None, a_job("u3", name="c"))])
+    assert claims(state) == {}
+    victim = replace_status(a_job(annotations={EVICTION: eviction}), terminating=1)
+    state.observe_jobs([Changed(None, victim)])
+    assert claims(state) == {"ns/b": ["Job"]}
 
 
 @pytest.mark.parametrize("eviction", [EVICTED, ELSEWHERE], ids=["named", "by uid"])

@@ -10,9 +10,8 @@ from shared.resources import Amount
 
 
 class Family(NamedTuple):
-    """The children of one parent, for one key: their floors and wants together, and what the last division showed."""
+    """The children of one parent, for one key: their wants together, and what the last division showed."""
 
-    floors: Amount = 0
     wants: Amount = 0
     depends_on_order: bool = False
     """Whether their runtimes depend on use, past use and waiting times."""
@@ -55,7 +54,6 @@ class GroupDraft:
         "demand",
         "depends_on_order",
         "floor",
-        "floors",
         "is_new",
         "limits",
         "name",
@@ -82,7 +80,7 @@ class GroupDraft:
         self.used, self.non_preemptible, self.request = previous.used, previous.non_preemptible, previous.request
         self.demand, self.runtime, self.charge = previous.demand, previous.runtime, previous.charge
         self.floor, self.want = floor_in(previous), want_in(previous)
-        self.floors, self.wants, self.depends_on_order = family
+        self.wants, self.depends_on_order = family
         self.waiting_since = self.previous_waiting_since = waiting_since
         self.past_use_changed = False
         self.touched: list[GroupDraft] = []

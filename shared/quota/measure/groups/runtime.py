@@ -17,7 +17,6 @@ from shared.quota.measure.groups.group_draft import (
     NO_FAMILY,
     Family,
     GroupDraft,
-    floor_in,
     sibling_in,
     want_in,
 )
@@ -108,7 +107,7 @@ class Column:
         families = dict(self._state.families)
         for name, draft in self._drafts.items():
             if name in self._tree_index.children:
-                families[name] = Family(draft.floors, draft.wants, draft.depends_on_order)
+                families[name] = Family(draft.wants, draft.depends_on_order)
         return ColumnState(families, self._waiting())
 
     def _waiting(self) -> Mapping[str, datetime]:
@@ -148,7 +147,6 @@ class Column:
         parent.used += draft.used - previous.used
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
-        parent.floors += draft.floor - floor_in(previous)
         parent.wants += draft.want - want_in(previous)
         if draft.waiting_since != draft.previous_waiting_since:
             self._pass_up_waiting(draft, parent)

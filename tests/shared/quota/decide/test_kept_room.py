@@ -60,3 +60,9 @@ def test_plan_for_an_older_one_stands_although_a_younger_one_borrows_in_one_of_i
     work = [OWES, OLDER, pending("b", {"cpu": 2}, "younger", priority=1)]
     plan = decide(groups, work, flavors, capacity=capacity)
     assert started_and_evicted(plan) == (["younger opportunistic"], ["owes Reclaim for older"])
+
+
+def test_kept_room_hinders_no_swap() -> None:
+    """It is kept from those that borrow; the swap takes no more than its victim leaves."""
+    work = [OWES, OLDER, pending("a", 3, "new", priority=1)]
+    assert started_and_evicted(decide(GROUPS, work, grace_period=timedelta(seconds=40))) == ([], ["owes Swap for new"])

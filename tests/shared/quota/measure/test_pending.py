@@ -251,3 +251,8 @@ def test_pod_sets_that_are_not_preemptible_count_together_within_effective_min(s
     sets = (PodSet("one", {GPU: 1}), PodSet("two", {GPU: second}))
     firm = pending("a", 1 + second, "w", preemptible=False, pod_sets=sets)
     assert requested("root 8\n  a 4\n  b 4", firm) == expected
+
+
+def test_equal_workloads_that_are_not_preemptible_count_while_they_fit_the_min() -> None:
+    three = [pending("a", 2, f"fixed-{number}", preemptible=False) for number in range(3)]
+    assert requested("root 8\n  a 5", *three) == 4

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from shared.quota.decide.advise.json_output import running_as_data
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.explain.running import Loss, RunningExplanation
@@ -35,6 +36,14 @@ def test_workload_within_runtime_is_evicted_only_for_higher_priority() -> None:
     found = running_of(TREE, running("a", 3, "one"))
     assert found.within_runtime
     assert losses(found) == {EvictionRule.RECLAIM: "WithinRuntime", EvictionRule.PREEMPTION: ""}
+
+
+def test_data_of_each_loss_says_why_it_is_impossible() -> None:
+    losses_as_data = running_as_data(running_of(TREE, running("a", 3, "one")))["losses"]
+    assert [(each["rule"], each["because"]) for each in losses_as_data] == [
+        ("Reclaim", "WithinRuntime"),
+        ("Preemption", None),
+    ]
 
 
 def test_borrowed_amount_is_named() -> None:

@@ -25,6 +25,12 @@ def test_run_until_stable_ends_with_the_first_cycle_that_changes_nothing() -> No
     )
 
 
+def test_simulated_evictions_are_counted_on_the_workload() -> None:
+    world = given(TWO, [running("a", 4, "a0"), running("a", 4, "a1", evictions=2), pending("b", 4, "b1")])
+    (victim,) = (each for each in simulate.run(world, NOW).world.workloads_of("a").by_id.values() if each.evictions)
+    assert (victim.key, victim.evictions) == ("ns/a1", 3)
+
+
 def test_fixed_number_of_cycles_lists_every_cycle() -> None:
     outcome = simulate.run(given(TWO, [pending("a", 4, "a0")]), NOW, cycles=3, step=timedelta(seconds=5))
     assert [started_and_evicted(each) for each in outcome.plans] == [(["a0 entitled"], []), ([], []), ([], [])]

@@ -15,14 +15,15 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import ReclaimMode
-from tests.builders import NOW, pending, running
+from tests.builders import NOW, after, pending, running
 from tests.prove.large_worlds import random_large_world
 from tests.prove.random_draw import Seeded
 from tests.prove.searching import whole as whole_plan
 from tests.prove.stepping import live
 from tests.prove.worlds import random_world
-from tests.shared.quota.decide.plan_words import given, starts
+from tests.shared.quota.decide.plan_words import PLAIN, given, starts
 from tests.trees import KEY, tree
 
 
@@ -137,6 +138,35 @@ def test_room_that_was_too_little_is_enough_once_the_leaf_itself_uses_less() -> 
     assert cache.leaves["a"].too_little == {KEY: 4}
     ended = measure(world.with_changes([(ends, None)]), NOW, first)
     assert starts(plan(ended, cache)) == ["new opportunistic"]
+
+
+def test_leaf_that_is_moved_is_judged_below_its_new_parent() -> None:
+    groups = tree("root 8\n  p/ 0..2\n    a 0\n  q/ 0\n    b 0")
+    world, cache = given(groups, [pending("a", 4, "new")]), CycleCache()
+    first = measure(world, NOW)
+    assert starts(plan(first, cache)) == []
+    moved = replace(world, tree=groups.with_group(replace(groups["a"], parent="q")))
+    assert starts(plan(measure(moved, NOW, first), cache)) == ["new entitled"]
+
+
+def test_share_of_what_is_borrowed_follows_the_nodes() -> None:
+    """b's 40 of 100 cpu are more than a's 3 of 10 GPUs, in proportion to weights that are the capacity."""
+    full = [running(name, 3, f"{name}-gpu") for name in "abc"] + [running("b", {"cpu": 4}, "b-cpu")]
+    hungry = pending("c", 5, "too-large", created=after(-99))
+    groups = tree("root\n  a 0 | default:cpu 0\n  b 0 | default:cpu 0\n  c 0 | default:cpu 0")
+
+    def nodes(cpu: int) -> tuple[ClusterNode, ...]:
+        return (ClusterNode("node", allocatable={"gpu": 10, "cpu": cpu}),)
+
+    first_heads = [pending("a", {"cpu": 1}, "a-first"), pending("b", {"cpu": 1}, "b-first")]
+    world, cache = replace(World.of(groups, PLAIN, [*full, hungry, *first_heads]), nodes=nodes(10)), CycleCache()
+    snapshot = measure(world, NOW)
+    assert len(starts(plan(snapshot, cache))) == 2
+    heads = [pending(name, {"gpu": 1, "cpu": 1}, name, created=after(age)) for name, age in (("a", -1), ("b", -9))]
+    changes = [*((each, None) for each in first_heads), *((None, each) for each in heads)]
+    later = replace(world.with_changes([*changes, (None, running("b", {"cpu": 36}, "b-more"))]), nodes=nodes(100))
+    grown = measure(later, NOW, snapshot)
+    assert starts(plan(grown, cache)) == starts(plan(grown)) == ["a opportunistic"]
 
 
 def test_cycle_evaluates_only_changed_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
