@@ -95,7 +95,7 @@ class MissingCapacity:
         halve = False
         while (width := high - low) > 1:
             guess = low + (width // 2 if halve else -(-above * width // (above - below)))
-            middle = min(max(guess, low + 1), high - 1)
+            middle = min(guess, high - 1)
             missing = lacks(self._with_more(key, middle))
             if missing > 0:
                 low, above = middle, missing

@@ -34,7 +34,9 @@ def test_effects_list_stops_starts_and_changes_by_group() -> None:
         "runtime of group nlp: 6 -> 2 default/gpu",
         "runtime of group vision: 2 -> 6 default/gpu",
     ]
-    assert "hidden" not in msgspec.json.encode(effects_as_data(effects)).decode()
+    data = effects_as_data(effects)
+    assert "hidden" not in msgspec.json.encode(data).decode()
+    assert data["depends"] == []
 
 
 def test_edit_without_effect_has_no_lines() -> None:

@@ -51,6 +51,19 @@ def test_pending_jobset_is_read() -> None:
     assert not workload.hold
 
 
+@pytest.mark.parametrize(
+    ("written", "state"),
+    [
+        (two(suspend=True), ObjectState.FINISHED),
+        (two(admission=ADMITTED), ObjectState.RUNNING),
+    ],
+    ids=["waits", "runs"],
+)
+def test_deleted_object_with_pods_counts_if_it_was_started(written: dict[str, Any], state: ObjectState) -> None:
+    written["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:09Z"
+    assert reading(written, {"workers": seen(1, 2)}).state is state
+
+
 def test_pods_of_an_object_without_pod_sets_are_not_counted() -> None:
     written = jobset(suspend=False) | {"metadata": metadata(annotations={"quotree.dev/admission": ADMITTED})}
     workload = reading(written, {"workers": seen(2, 4)}).workload

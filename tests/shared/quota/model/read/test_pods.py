@@ -59,6 +59,13 @@ def test_state_of_a_pod_is_derived_from_the_pod(seen: Pod, state: ObjectState) -
     assert workload_of_pod(seen, NamespaceContext(), SETTINGS).state is state
 
 
+def test_pod_is_evicted_from_the_moment_of_its_deletion() -> None:
+    deleted = pod(annotations=ADMITTED, deletionTimestamp="2026-03-01T14:00:00Z")
+    found = workload_of_pod(deleted, NamespaceContext(), SETTINGS).workload
+    assert found is not None
+    assert found.eviction == Eviction(EvictionReason.SUSPENDED, datetime(2026, 3, 1, 14, tzinfo=UTC))
+
+
 def test_gated_pod_has_no_admission_whatever_its_annotations_say() -> None:
     found = workload_of_pod(pod(annotations=ADMITTED, **GATED), NamespaceContext(), SETTINGS)
     assert found.workload is not None

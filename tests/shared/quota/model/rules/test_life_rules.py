@@ -115,6 +115,8 @@ def test_min_lowered_below_non_preemptible_use_is_warned_of() -> None:
         ],
     )
     assert rules.check_change(DRAWN, DRAWN.with_group(group("a 3 ^p")), "a", context) == rules.NO_FINDINGS
+    low, capped = (DRAWN.with_group(group(line)) for line in ("a 2 ^p", "a 2..4 ^p"))
+    assert rules.check_change(low, capped, "a", context) == rules.NO_FINDINGS
 
 
 def test_flavor_in_use_cannot_be_deleted() -> None:
