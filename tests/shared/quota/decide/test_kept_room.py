@@ -77,6 +77,6 @@ def test_borrowing_work_is_looked_at_again_when_the_older_one_gets_its_claim() -
     before = given(GROUPS, [OWES, OLDER, younger], notice=timedelta(seconds=40))
     snapshot = measure(before, NOW)
     assert waits(plan(snapshot, cache)) == {"older": "RoomDelayed", "younger": "RoomKeptForOthers"}
-    told = before.with_changes([(OWES, replace(OWES, notice=NOW))])
-    decided = plan(measure(told, after(41), snapshot), cache)
+    noticed = before.with_changes([(OWES, replace(OWES, notice=NOW))])
+    decided = plan(measure(noticed, after(41), snapshot), cache)
     assert started_and_evicted(decided) == (["younger opportunistic"], ["owes Reclaim for older"])
