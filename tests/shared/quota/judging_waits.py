@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from shared.quota.decide.decisions import Tier, WaitReason
+from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import WhenCanBorrow, WhenCanReclaim
+from shared.quota.model.tree import WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload, flavor_names
 from tests.shared.quota.judgement import Judgement
 from tests.shared.quota.usage_by_definition import asked, holds_back, waits_for, ways_to_run
@@ -15,15 +15,17 @@ COMING = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
 
 
 def judge_waits(judgement: Judgement) -> Iterator[str]:
-    """What could have started and did not; starts and evictions must have been judged before."""
-    if _has_freed_kept_room(judgement):
+    """What could start and did not, in a cycle that started nothing; starts and evictions must have been judged before.
+
+    After a start the next cycle follows at once, on numbers that the start has changed: what it leaves is judged then.
+    """
+    if judgement.plan.starts:
         return
     reasons = PendingReasons(judgement.plan)
-    served = {each.workload.id for each in judgement.plan.starts}
     for leaf in judgement.snapshot.leaves.values():
         for work in leaf.pending if leaf.may_start else ():
             waiting = reasons.why(work)
-            if waiting is None or work.id in served or work.key in judgement.claims:
+            if waiting is None or work.key in judgement.claims:
                 continue
             prefers_reclaim = waiting.reason in COMING and leaf.group.when_can_reclaim is WhenCanReclaim.RECLAIM
             if prefers_reclaim or waiting.reason is WaitReason.PODS_NOT_READY:
@@ -31,18 +33,6 @@ def judge_waits(judgement: Judgement) -> Iterator[str]:
             for flavors in ways_to_run(judgement.snapshot, work):
                 if _has_room(judgement, work, flavors) and _may_start(judgement, leaf, work, flavors):
                     yield f"{work.key} waits, and fits in {dict(flavors)}: {waiting.message}"
-
-
-def _has_freed_kept_room(judgement: Judgement) -> bool:
-    """Whether entitled work borrowed in a flavor that it prefers. What was kept for it is for the next cycle."""
-    for start in judgement.plan.starts:
-        work, leaf = start.workload, judgement.snapshot.leaves[start.workload.group]
-        prefers_borrowing = leaf.group.when_can_borrow is WhenCanBorrow.BORROW and start.tier is Tier.OPPORTUNISTIC
-        if prefers_borrowing and any(
-            judgement.is_entitled(leaf, work, flavors) for flavors in ways_to_run(judgement.snapshot, work)
-        ):
-            return True
-    return False
 
 
 def _has_room(judgement: Judgement, work: Workload, flavors: Flavors) -> bool:
@@ -69,10 +59,7 @@ def _may_start(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors
 
 
 def _is_behind_a_head(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
-    started = {each.workload.id for each in judgement.plan.starts}
     return any(
-        earlier.id not in started
-        and holds_back(judgement.snapshot, earlier)
-        and waits_for(leaf, earlier) & flavor_names(flavors)
+        holds_back(judgement.snapshot, earlier) and waits_for(leaf, earlier) & flavor_names(flavors)
         for earlier in leaf.pending[: leaf.pending.index(work)]
     )
