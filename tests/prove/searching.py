@@ -20,7 +20,7 @@ from tests.prove.at_rest import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.judgement import Judgement, Promise
-from tests.shared.quota.oracle import transgressions
+from tests.shared.quota.oracle import missed_starts, transgressions
 from tests.shared.quota.reference_inputs import EPOCH
 from tests.shared.quota.usage_by_definition import ways_to_run
 
@@ -42,7 +42,11 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
     evictions: Counter[str] = Counter()
     overtaken: dict[str, str] = {}
     last: Cycle | None = None
+    missed: set[str] = set()
     for last in cycles:
+        could_start = set(missed_starts(last.snapshot, last.plan))
+        yield from (f"cycle {last.number}: for the second time {found}" for found in sorted(could_start & missed))
+        missed = could_start
         for found in transgressions(last.snapshot, last.plan):
             yield f"cycle {last.number}: {found}"
         yield from (f"cycle {last.number}: {found}" for found in _forgotten(last))

@@ -1,5 +1,6 @@
 """Whether one cycle did only what the rules allow; the answer to every plan that the engine makes."""
 
+from collections import deque
 from collections.abc import Iterator
 
 from shared.quota.decide.decisions import Plan
@@ -11,8 +12,15 @@ from tests.shared.quota.judging_waits import judge_waits
 
 
 def transgressions(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
-    """Everything in the plan that the rules do not allow, and what they ask for and it lacks, one line each."""
+    """Everything in the plan that the rules do not allow, one line each."""
     judgement = Judgement(snapshot, plan)
     yield from judge_starts(judgement)
     yield from judge_evictions(judgement)
+
+
+def missed_starts(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
+    """What waits although it could start, one line each. One cycle may leave it to the next; two in a row may not."""
+    judgement = Judgement(snapshot, plan)
+    deque(judge_starts(judgement), maxlen=0)
+    deque(judge_evictions(judgement), maxlen=0)
     yield from judge_waits(judgement)

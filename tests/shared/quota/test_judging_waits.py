@@ -9,7 +9,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.tree import QueueingStrategy, Tree
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running, world
-from tests.shared.quota.oracle import transgressions
+from tests.shared.quota.oracle import missed_starts
 from tests.trees import tree
 
 SMALL = tree("""
@@ -32,7 +32,7 @@ def strict(groups: Tree) -> Tree:
 def missed(small: Tree, large: Tree, *work: Workload) -> list[str]:
     """What the oracle says where there is more room than the plan was made for."""
     decided = plan(measure(world(small, work), NOW))
-    return list(transgressions(measure(world(large, work), NOW), decided))
+    return list(missed_starts(measure(world(large, work), NOW), decided))
 
 
 @pytest.mark.parametrize("group", ["a", "b"])
