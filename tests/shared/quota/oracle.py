@@ -19,7 +19,7 @@ def transgressions(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
 
 
 def missed_starts(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
-    """What waits although it could start, one line each. One cycle may leave it to the next; two in a row may not."""
+    """What waits although it could start, one line each. One cycle can leave it to the next, but not two in a row."""
     judgement = Judgement(snapshot, plan)
     deque(judge_starts(judgement), maxlen=0)
     deque(judge_evictions(judgement), maxlen=0)
