@@ -6,11 +6,12 @@ from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.workload import Flavors, Workload, flavor_names
+from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
 from tests.prove.stepping import Cycle
 from tests.shared.quota.judgement import Judgement
-from tests.shared.quota.usage_by_definition import Book, asked, holds_back, present, waits_for, ways_to_run
+from tests.shared.quota.judging_waits import is_behind_a_head
+from tests.shared.quota.usage_by_definition import Book, asked, present, ways_to_run
 
 STATED = frozenset(
     {WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR}
@@ -34,7 +35,7 @@ def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Wo
     if waiting.reason is WaitReason.WAITING_FOR_QUOTA and (waiting.missing <= 0 or not waiting.binding):
         yield f"for quota, but {waiting.missing} are missing at {waiting.binding!r}"
     for flavors in ways_to_run(cycle.snapshot, work):
-        if is_blocked_by_a_head(cycle, judgement, leaf, work, flavors):
+        if is_behind_a_head(judgement, leaf, work, flavors):
             continue
         book = judgement.with_claims(present(cycle.snapshot), but=work)
         if not _may_be_held(judgement, leaf, work, flavors):
@@ -47,18 +48,6 @@ def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Wo
                 yield f"it is entitled to {dict(flavors)}, and only preemptible work is in its way"
         elif _is_within_min(judgement, leaf, work, flavors):
             yield f"in {dict(flavors)} it is within its min, but not entitled"
-
-
-def is_blocked_by_a_head(
-    cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors
-) -> bool:
-    """Whether an earlier one that holds back others waits for one of those flavors."""
-    for earlier in leaf.pending[: leaf.pending.index(work)]:
-        if not holds_back(cycle.snapshot, earlier):
-            continue
-        if waits_for(leaf, earlier) & flavor_names(flavors):
-            return True
-    return False
 
 
 def _may_be_held(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.quota.decide.decisions import Plan, Tier, WaitReason
+from shared.quota.decide.decisions import Plan, Tier
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.simulate.run import advance
@@ -20,11 +20,11 @@ from tests.prove.at_rest import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
 from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.judgement import Judgement, Promise
+from tests.shared.quota.judging_waits import COMING
 from tests.shared.quota.oracle import missed_starts, transgressions
 from tests.shared.quota.reference_inputs import EPOCH
 from tests.shared.quota.usage_by_definition import ways_to_run
 
-COMING = frozenset({WaitReason.WAITING_FOR_EVICTIONS, WaitReason.ROOM_DELAYED})
 MANY_EVICTIONS = 8
 """A workload evicted more often than this in a world of at most ten is taken for one that never stops moving."""
 

@@ -206,7 +206,7 @@ def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: Re
 
 
 OWN_WORDS: Final = (PREEMPTIBLE_LABEL, FLAVOR_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
-"""What labels say of a workload beside its group."""
+"""What labels say of a workload, apart from its group."""
 
 
 def drop_own_words(metadata: Metadata) -> list[Operation]:

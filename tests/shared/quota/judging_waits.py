@@ -46,7 +46,7 @@ def _has_room(judgement: Judgement, work: Workload, flavors: Flavors) -> bool:
 
 
 def _may_start(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
-    if any(judgement.beyond_min(leaf, work, flavors)) or _is_behind_a_head(judgement, leaf, work, flavors):
+    if any(judgement.beyond_min(leaf, work, flavors)) or is_behind_a_head(judgement, leaf, work, flavors):
         return False
     if judgement.is_entitled(leaf, work, flavors, judgement.kept):
         return True
@@ -58,7 +58,8 @@ def _may_start(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors
     return not any(each.work.group == own and asked(each.work, each.flavors).keys() & keys for each in judgement.kept)
 
 
-def _is_behind_a_head(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
+def is_behind_a_head(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:
+    """Whether an earlier one that holds back others waits for one of those flavors."""
     return any(
         holds_back(judgement.snapshot, earlier) and waits_for(leaf, earlier) & flavor_names(flavors)
         for earlier in leaf.pending[: leaf.pending.index(work)]
