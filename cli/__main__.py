@@ -11,7 +11,7 @@ COMMANDS: Final = {
     "close": ("cli.commands.switches:close", "Refuse new workloads in a group."),
     "completion": ("cli.commands.completion:command", "Print the completion script of bash, zsh or fish."),
     "convert": ("cli.commands.convert:command", "Print quota objects of Kueue, Koordinator and others as Quotree's."),
-    "dashboard": ("dashboard.command:command", "Serve the tree, the queues and the explanations to your browser."),
+    "dashboard": ("cli.commands.dashboard:command", "Serve the tree, the queues and the explanations to your browser."),
     "drain": ("cli.commands.switches:drain", "Stop every workload in a group."),
     "explain": ("cli.commands.explain:command", "Explain why a workload waits, and what would let it start."),
     "history": ("cli.commands.history:command", "List evictions: of what, why, and for whom."),

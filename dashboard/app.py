@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
-from cli.read.settings import CONFIG_MAPS_OF_CHART, quota_settings, settings_in
 from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
 from dashboard.live.frames import Frames
@@ -19,6 +18,7 @@ from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import CONFIG_MAPS
 from shared.problems import Problem
+from shared.process.cluster_settings import CONFIG_MAPS_OF_CHART, quota_settings, settings_in
 from shared.quota.model.settings import QuotaSettings
 
 USER_AGENT: Final = "quotree-dashboard"

@@ -15,17 +15,17 @@ from reconciler.report.pending_events import PendingEvents
 from reconciler.report.placement_events import PlacementEvents
 from reconciler.report.status_writer import StatusWriter
 from reconciler.settings import ReconcilerSettings
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.group_history import history_of, over_since_of
 from reconciler.visibility.copies.answering import CopiedWorld
 from reconciler.visibility.copies.making import CopyMaker
 from reconciler.visibility.front.settings import FrontSettings
 from reconciler.visibility.serving import Visibility
 from reconciler.wake import Wake
-from reconciler.watches import watch_everything
 from reconciler.write.builtin_objects import create_absent
 from reconciler.write.executor import Executor
 from reconciler.write.workload_writer import WorkloadWriter
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.group_history import history_of, over_since_of
+from shared.cluster.watches import watch_everything
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.events.recorder import EventRecorder

@@ -11,10 +11,10 @@ from reconciler.report.group_events import GroupEvents
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.report.status_writer import StatusWriter
-from reconciler.state.adoption import flavors_for
-from reconciler.state.cluster_state import ClusterState
 from reconciler.wake import Wake
 from reconciler.write.executor import Executor
+from shared.cluster.state.adoption import flavors_for
+from shared.cluster.state.cluster_state import ClusterState
 from shared.kube.watch.memory import keep_all_made
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan

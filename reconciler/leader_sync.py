@@ -9,31 +9,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from reconciler.state.observed.kind_projection import KindRecord
-from reconciler.state.observed.projections import FinishedOwner, PodRecord
-from shared.api.core.job import Job
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, UNIT_LABEL
+from shared.cluster.state.observed.projections import FinishedOwner, PodRecord
+from shared.cluster.watches import LIVE, WorkloadWatches
 from shared.kube.client import Client, ObjectMetadata, WrittenMetadata
 from shared.kube.errors import ApiError, NotFound
 from shared.kube.resources import JOBS, PODS, Resource
 from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
 
-LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
-"""The pods that have not ended."""
 _POLL: Final = timedelta(milliseconds=20)
 _RETRY: Final = timedelta(seconds=1)
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadWatches:
-    """The watches of Jobs, pods, and objects of governed kinds."""
-
-    jobs: Watch[Job | FinishedOwner]
-    pods: Sequence[Watch[PodRecord]]
-    kinds: Sequence[Watch[KindRecord]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import click
 from cli.read.findings import Placed, find, place
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
-from cli.read.settings import known_kinds, quota_settings
 from cli.read.workloads import read_workloads
 from cli.read.world import nodes_in
 from cli.render.data import print_data
 from shared.problems import Problem
+from shared.process.cluster_settings import known_kinds, quota_settings
 from shared.quota.model.rules import Findings
 from shared.quota.model.rules.groups.selectors import warn_open_groups
 from shared.quota.model.tree import Tree

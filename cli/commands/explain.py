@@ -22,13 +22,13 @@ from cli.read.questions import (
     read_question,
     read_settings,
 )
-from cli.read.settings import known_kinds
-from cli.render import division_text, explanation_text
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
+from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.advise.answer import explain_workload
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
+from shared.text import division, explanation
 
 Json = dict[str, Any]
 
@@ -75,7 +75,7 @@ def command(
         click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)
     if output == "text":
         lines: Callable[[Mapping[str, Any]], Iterator[str]]
-        lines = division_text.lines if "division" in data else explanation_text.lines
+        lines = division.lines if "division" in data else explanation.lines
         click.echo("\n".join(lines(data)))
     else:
         print_data(data, output)

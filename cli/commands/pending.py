@@ -12,11 +12,10 @@ from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.names import complete, groups, unknown_group
 from cli.read.options import ListScope, read_moment, scope_options
 from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
-from cli.read.settings import known_kinds
 from cli.render.listing import ListColumn, ListOutput, list_options
-from cli.render.quantities import readable
 from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
+from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.json_output import waiting_as_data
@@ -26,6 +25,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Tree
 from shared.quota.model.workload import namespace_of
+from shared.text.quantities import readable
 
 Json = dict[str, Any]
 COLUMNS: Final = (

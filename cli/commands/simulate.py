@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import click
 
-from cli.read.findings import as_data, find
+from cli.read.findings import find
 from cli.read.live import LiveCluster, live_options
 from cli.read.options import read_duration, read_moment
 from cli.read.questions import Question, live_past_use, manifests_of, read_question, read_settings
-from cli.read.settings import known_kinds
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
+from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.model.settings import ReclaimMode
 
@@ -31,8 +31,8 @@ def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -
     snapshot = outcome.snapshot
     found = find(question.objects, question.workloads, question.settings, snapshot.capacity, snapshot.largest_nodes)
     data = simulate.as_json(outcome)
-    data["violations"] = [as_data(each) for each in found.violations]
-    data["warnings"] = [as_data(each) for each in found.warnings]
+    data["violations"] = [each.as_data() for each in found.violations]
+    data["warnings"] = [each.as_data() for each in found.warnings]
     if question.objects.skipped:
         data["skipped"] = question.objects.skipped
     return data, outcome.settled

@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from cli.read.findings import as_data, find
+from cli.read.findings import find
 from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.options import read_moment
 from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
-from cli.read.settings import known_kinds
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
+from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.simulate.what_if import predict, prediction_as_data
 from shared.quota.measure.snapshot import measure
 
@@ -52,7 +52,7 @@ def command(
     violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes).violations
     broken = [each for each in violations if _place(each) not in known]
     found = predict(before.world_at(now), after.world_at(now), now)
-    data = {**prediction_as_data(found), "violations": [as_data(each) for each in broken]}
+    data = {**prediction_as_data(found), "violations": [each.as_data() for each in broken]}
     _print(data, output)
     sys.exit(ILLEGAL if broken else HARMFUL if found.harms else HARMLESS)
 
@@ -70,7 +70,7 @@ def _place(violation: Any) -> tuple[str, str, str]:
 
 
 def _print(data: dict[str, Any], output: str) -> None:
-    from cli.render.what_if_text import lines, markdown
+    from shared.text.what_if import lines, markdown
 
     if output == "text":
         click.echo("\n".join(lines(data)))

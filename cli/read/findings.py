@@ -88,7 +88,7 @@ class Placed:
 
     def as_data(self) -> dict[str, Any]:
         """Return the members of docs/specification.md §9.5, and the location."""
-        data = as_data(self.violation)
+        data = self.violation.as_data()
         return data | ({"file": self.file, "line": self.line} if self.file else {})
 
 
@@ -98,13 +98,3 @@ def place(violation: Violation, objects: ManifestObjects) -> Placed:
     if source is None:
         return Placed(violation, None, None)
     return Placed(violation, source.file, source.line_of(violation.field))
-
-
-def as_data(violation: Violation) -> dict[str, Any]:
-    """Return a violation or warning as `simulate` and `check` print it."""
-    return {
-        "rule": violation.rule,
-        "object": violation.object,
-        "field": violation.field,
-        "message": violation.message,
-    }

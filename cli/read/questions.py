@@ -13,11 +13,12 @@ from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.options import read_capacity
-from cli.read.settings import live_settings, quota_settings
+from cli.read.settings import live_settings
 from cli.read.workloads import SubmittedWorkloads, read_workloads
 from cli.read.world import build_world
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
+from shared.process.cluster_settings import quota_settings
 from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.measure.inputs.written_status import read_history, read_over_since
 from shared.quota.model.settings import QuotaSettings, ReclaimMode

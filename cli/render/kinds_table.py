@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.read.kind_samples import Sample
-from cli.render.quantities import readable
 from shared.quota.model.tree import Amounts
+from shared.text.quantities import readable
 
 _WIDE: Final = 250
 _CONTEXT: Final = 2

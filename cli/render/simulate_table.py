@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from cli.render.quantities import readable
+from shared.text.quantities import readable
 
 _NUMBERS: Final = ("min", "effectiveMin", "guarantee", "ceiling", "request", "used", "charge", "demand", "runtime")
 _WIDE: Final = 200

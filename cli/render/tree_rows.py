@@ -1,15 +1,15 @@
 """Builds the lines of `quotree tree`: min, used, runtime and borrowed, one line per group and key."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from cli.render.quantities import readable
-from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroup, QuotaStatus
 from shared.api.reading import Quantities
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, read_amount
+from shared.text.conditions import note_of
+from shared.text.quantities import readable
 
 _INNER: Final = {"": "", "├─ ": "│  ", "└─ ": "   "}
 """The prefix of the lines below a branch."""
@@ -121,19 +121,6 @@ def _numbers(status: QuotaStatus) -> Iterator[KeyNumbers]:
 
 def _amount(resource: str, quantities: Quantities) -> Amount:
     return read_amount(resource, str(quantities.get(resource, 0)))
-
-
-def note_of(written: Iterable[Condition]) -> str:
-    """Return anything exceptional: the reasons of conditions, and a stop policy."""
-    conditions = {condition.type: condition for condition in written}
-    active = conditions.get("Active")
-    notes = [active.reason] if active and active.status == "False" else []
-    notes += [
-        kind
-        for kind in ("OverRuntime", "Stopped", "Drained")
-        if kind in conditions and conditions[kind].status == "True"
-    ]
-    return ", ".join(notes)
 
 
 def as_data(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from cli.read.cluster.visibility import past_use_in
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
+from shared.cluster.leader_past_use import past_use_in
 from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.resources import Resource

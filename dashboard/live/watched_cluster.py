@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Final
 
 from dashboard.live.leader_past_use import leader_past_use
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.group_history import history_of, over_since_of
-from reconciler.state.observed.projections import GroupStatusRecord
-from reconciler.watches import watch_everything
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.group_history import history_of, over_since_of
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.cluster.watches import watch_everything
 from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.errors import Forbidden, NotFound

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from reconciler.state.observed.projections import GroupStatusRecord
+from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan

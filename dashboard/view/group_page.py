@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from cli.render.quantities import readable
 from dashboard.view.frame import Frame, Outlook
 from dashboard.view.lending import pools_of
 from dashboard.view.tree import keys_of
@@ -10,6 +9,7 @@ from shared.problems import Problem
 from shared.quota.measure.division_table import DivisionRow, DivisionTable, division_tables
 from shared.quota.measure.report import report_of, words_of
 from shared.quota.model.tree import ROOT, Group
+from shared.text.quantities import readable
 
 Json = dict[str, Any]
 

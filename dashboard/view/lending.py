@@ -9,11 +9,11 @@ left and used on the right:
 from collections.abc import Mapping
 from typing import Any
 
-from cli.render.quantities import readable
 from dashboard.view.frame import Outlook
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.resources import Amount, FlavorResource
+from shared.text.quantities import readable
 
 Json = dict[str, Any]
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from cli.render.quantities import readable
 from dashboard.view.frame import Frame
 from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Amounts
+from shared.text.quantities import readable
 
 Json = dict[str, Any]
 

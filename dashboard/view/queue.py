@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
-from cli.render.quantities import readable
 from dashboard.view.frame import Frame
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.model.workload import Workload, flavor_names
+from shared.text.quantities import readable
 
 Json = dict[str, Any]
 MOST: Final = 200

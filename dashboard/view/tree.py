@@ -9,16 +9,16 @@ from typing import Any, Final
 
 import msgspec
 
-from cli.render.quantities import readable
-from cli.render.tree_rows import note_of
 from dashboard.view.frame import Frame
-from reconciler.report.group_status import Counts
-from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.quotagroup import QuotaStatus, WorkloadCounts
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.quota.measure.counts import Counts
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, read_amount
+from shared.text.conditions import note_of
+from shared.text.quantities import readable
 
 Json = dict[str, Any]
 SHOWN: Final = ("min", "used", "runtime", "borrowed", "request")

@@ -5,8 +5,6 @@ from typing import Any
 
 import msgspec
 
-from cli.read.findings import as_data
-from cli.render.what_if_text import lines
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
 from shared.problems import Problem
@@ -14,6 +12,7 @@ from shared.quota.decide.simulate.what_if import predict, prediction_as_data
 from shared.quota.model import rules
 from shared.quota.model.tree import Group
 from shared.resources import Amount, QuantityError, read_amount
+from shared.text.what_if import lines
 
 Json = dict[str, Any]
 
@@ -43,7 +42,7 @@ def what_if(frame: Frame, edit: EditedMin) -> Json:
     after = replace(before, tree=tree, inactive=rules.inactive_groups(tree, before.flavors, before.settings.max_depth))
     data = {
         **prediction_as_data(predict(before, after, frame.now)),
-        "violations": [as_data(each) for each in found.violations],
+        "violations": [each.as_data() for each in found.violations],
     }
     return {"frame": frame.number, "lines": [*lines(data)], "data": data}
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from cli.render.explanation_text import lines
 from dashboard.view.frame import Frame, Outlook
 from dashboard.view.group_page import UnknownName
 from shared.quota.decide.advise.json_output import explanation_as_data
@@ -11,6 +10,7 @@ from shared.quota.decide.advise.remedies import advise
 from shared.quota.decide.advise.remedy import Advice
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.model.workload import Workload, flavor_names
+from shared.text.explanation import lines
 
 Json = dict[str, Any]
 _NO_ADVICE = Advice(None, ())

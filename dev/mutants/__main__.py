@@ -19,7 +19,7 @@ from dev.mutants.trials import ROOT, Outcome, Trials
 PURE_TESTS: Final = (
     "tests/shared/quota",
     "tests/webhook/workloads",
-    "tests/reconciler/state",
+    "tests/shared/cluster/state",
     "tests/cli/test_check.py",
     "tests/cli/test_explain.py",
     "tests/cli/test_scenarios.py",

@@ -5,9 +5,9 @@ See docs/specification.md §9.3.
 
 from typing import Final
 
-from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.names import API_VERSION, MAIN_POD_SET
+from shared.cluster.state.observed.workload_reader import WorkloadObject
 from shared.kinds.kind_object import KindObject
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.pending_events import PendingEvents
 from reconciler.report.placement_events import PlacementEvents
-from reconciler.state.cluster_state import ClusterState
+from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.decide.decisions import Plan
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.lifecycle import Inactive

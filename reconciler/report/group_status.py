@@ -4,12 +4,10 @@ See docs/specification.md §2.9 and §9.1.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 import msgspec
 
-from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.conditions import Condition
 from shared.api.quotagroup import (
     MAX_LARGEST_NODES,
@@ -20,44 +18,15 @@ from shared.api.quotagroup import (
     write_quotas,
 )
 from shared.api.reading import Quantities
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.quota.measure.counts import Counts
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.report import Words, report_of
-from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.membership import stop_of
 from shared.quota.model.tree import ROOT, StopPolicy
 from shared.resources import FlavorResource, write_quantity
-
-_NO_COUNTS = WorkloadCounts()
-
-
-@dataclass(slots=True)
-class Counts:
-    """How many workloads each leaf has; counted once per state of a leaf."""
-
-    _known: dict[str, tuple[LeafSnapshot, WorkloadCounts]] = field(default_factory=dict)
-
-    def below(self, snapshot: Snapshot, group: str) -> WorkloadCounts:
-        """Return the workloads of the group's whole subtree."""
-        tree = snapshot.world.tree
-        leaves = tree.leaves_below(group) if tree[group].is_parent else (group,)
-        each = [self._of_leaf(snapshot, leaf) for leaf in leaves]
-        return WorkloadCounts(
-            pending=sum(one.pending for one in each),
-            admitted=sum(one.admitted for one in each),
-            ready=sum(one.ready for one in each),
-        )
-
-    def _of_leaf(self, snapshot: Snapshot, name: str) -> WorkloadCounts:
-        leaf = snapshot.leaves.get(name)
-        if leaf is None:
-            return _NO_COUNTS
-        known = self._known.get(name)
-        if known is None or known[0] is not leaf:
-            ready = sum(1 for each in leaf.admitted if each.admission is not None and each.admission.ready)
-            admitted = len(leaf.admitted) + len(leaf.evicting)
-            known = self._known[name] = (leaf, WorkloadCounts(len(leaf.pending) + len(leaf.aside), admitted, ready))
-        return known[1]
 
 
 def status_of(

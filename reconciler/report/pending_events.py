@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from reconciler.report.events import WorkloadEvents
-from reconciler.state.workload_cache import WorkloadCache
+from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.workload import Workload

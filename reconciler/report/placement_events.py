@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from reconciler.report.events import WorkloadEvents
-from reconciler.state.workload_cache import WorkloadCache
+from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload
 

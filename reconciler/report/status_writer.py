@@ -10,15 +10,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
-from reconciler.report.group_status import Counts, status_of
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.group_history import past_use_to_write, with_past_use
-from reconciler.state.observed.projections import GroupStatusRecord
+from reconciler.report.group_status import status_of
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.group_history import past_use_to_write, with_past_use
+from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, NotFound, Unavailable
 from shared.kube.resources import QUOTA_GROUPS
+from shared.quota.measure.counts import Counts
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.inputs.written_status import WrittenPastUse, read_past_use
 from shared.quota.measure.snapshot import Snapshot

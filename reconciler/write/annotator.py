@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from reconciler.report.events import WorkloadEvents
-from reconciler.state.assumptions import Mark
-from reconciler.state.unwritten import AnnotationPatch
-from reconciler.state.workload_cache import WorkloadCache
 from reconciler.write import annotations, patches
 from reconciler.write.workload_writer import WriteOutcome
 from reconciler.write.write_queue import DONE, WriteQueue
 from shared.api.annotations import BadAnnotation
 from shared.api.names import ADMISSION, EVICTION, NOTICE
+from shared.cluster.state.assumptions import Mark
+from shared.cluster.state.unwritten import AnnotationPatch
+from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.decide.decisions import ClaimEnd, Notice
 from shared.quota.model.workload import Admission, Flavors, Workload
 

@@ -10,10 +10,6 @@ from typing import Final
 
 from reconciler.report.events import WorkloadEvents, placement_text
 from reconciler.report.metrics import ReconcilerMetrics
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.object_store import PodRef
-from reconciler.state.observed.workload_reader import WorkloadObject
-from reconciler.state.unwritten import AnnotationPatch
 from reconciler.write import annotations, patches
 from reconciler.write.pod_evictions import PodEvictions
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
@@ -21,6 +17,10 @@ from reconciler.write.write_queue import DONE, Spawn, WriteQueue
 from shared.api.core.job import Job
 from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
 from shared.api.patches import Operation
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.object_store import PodRef
+from shared.cluster.state.observed.workload_reader import WorkloadObject
+from shared.cluster.state.unwritten import AnnotationPatch
 from shared.kinds.kind_object import KindObject
 from shared.quota.decide.decisions import Evict, EvictionRule
 from shared.quota.model.workload import Workload

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
-from reconciler.state.cluster_state import ClusterState
 from reconciler.write.annotator import Annotator
 from reconciler.write.eviction_writes import EvictionWrites
 from reconciler.write.start_times import StartTimes
@@ -16,6 +15,7 @@ from reconciler.write.start_writes import StartWrites
 from reconciler.write.unseen_pods_limits import UnseenPodsLimits
 from reconciler.write.workload_writer import WorkloadWriter
 from reconciler.write.write_queue import Spawn, WriteQueue
+from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.decide.decisions import Plan
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from reconciler.state.unwritten import AnnotationPatch
 from shared.api.annotations import (
     NOT_INJECTED,
     InjectedAnnotation,
@@ -35,6 +34,7 @@ from shared.api.names import (
     PREEMPTIBLE_LABEL,
 )
 from shared.api.patches import Operation, add, remove, test
+from shared.cluster.state.unwritten import AnnotationPatch
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import set_name, suspend_operations, template_operations
 from shared.quota.model.flavor import Flavor, injection

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from reconciler.state.observed.object_store import PodRef
 from reconciler.write.workload_writer import UNWANTED, WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import Spawn
+from shared.cluster.state.observed.object_store import PodRef
 from shared.telemetry import get_logger
 
 log = get_logger(__name__)

@@ -5,12 +5,12 @@ See docs/specification.md §5.3.
 
 from dataclasses import dataclass
 
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.workload_reader import WorkloadObject
 from reconciler.write import patches
 from shared.api.core.job import Job
 from shared.api.names import ADMISSION, MAIN_POD_SET
 from shared.api.patches import Operation
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.workload_reader import WorkloadObject
 from shared.kinds.kind_object import KindObject
 from shared.quota.decide.decisions import Start
 from shared.quota.model.flavor import Flavor

@@ -6,10 +6,10 @@ controller has noted their next start. See docs/specification.md §5.4.
 
 from typing import Final
 
-from reconciler.state.assumptions import Mark
-from reconciler.state.workload_cache import WorkloadCache
 from reconciler.write import patches
 from reconciler.write.write_queue import DONE, WriteQueue
+from shared.cluster.state.assumptions import Mark
+from shared.cluster.state.workload_cache import WorkloadCache
 
 _NO_ANNOTATION: Final[Mark] = ("start-time", "")
 """The name of these writes in metrics; they leave no mark on the object."""

@@ -10,14 +10,14 @@ from datetime import datetime
 
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.workload_reader import WorkloadObject
 from reconciler.write import annotations
 from reconciler.write.start_patches import StartPatches
 from reconciler.write.workload_writer import WriteOutcome, WriteResult
 from reconciler.write.write_queue import WAITS, WriteQueue
 from shared.api.core.pod import Pod
 from shared.api.names import ADMISSION
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.workload_reader import WorkloadObject
 from shared.quota.decide.decisions import Start, Tier
 from shared.quota.model.workload import Admission, Workload, flavor_names
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from reconciler.state.cluster_state import ClusterState
+from shared.cluster.state.cluster_state import ClusterState
 
 T = TypeVar("T")
 _ANSWER_LIMIT: Final = timedelta(seconds=30)

@@ -14,12 +14,12 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final
 
-from reconciler.state.assumptions import Mark
-from reconciler.state.observed.object_store import PodRef
-from reconciler.state.observed.workload_reader import WorkloadObject
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.patches import Operation
+from shared.cluster.state.assumptions import Mark
+from shared.cluster.state.observed.object_store import PodRef
+from shared.cluster.state.observed.workload_reader import WorkloadObject
 from shared.kinds.kind_object import KindObject
 from shared.kube.client import Client, ObjectMetadata
 from shared.kube.errors import ApiError, Conflict, Fenced, Invalid, NotFound, TooManyRequests, Unavailable

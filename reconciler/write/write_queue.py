@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, Final
 
 from reconciler.report.metrics import ReconcilerMetrics
-from reconciler.state.assumptions import Mark
-from reconciler.state.observed.workload_reader import WorkloadObject
-from reconciler.state.workload_cache import WorkloadCache
 from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutcome, WriteResult
 from shared.api.patches import Operation
+from shared.cluster.state.assumptions import Mark
+from shared.cluster.state.observed.workload_reader import WorkloadObject
+from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.model.workload import Workload
 from shared.telemetry import get_logger
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from cli.commands import explain
-from cli.render.explanation_text import lines
 from dev.controlplane.cluster import ControlPlane
+from shared.text.explanation import lines
 from tests.cli.live_kinds import install_kinds
 
 WAITING = str(Path(__file__).parent / "questions" / "waiting.yaml")

@@ -19,8 +19,8 @@ from aiohttp import web
 from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
 from dashboard.view.frame import Frame, Outlook
-from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World

@@ -5,7 +5,6 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from cli.render.explanation_text import lines
 from dashboard.http.stream import event
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName, group_page
@@ -26,6 +25,7 @@ from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
+from shared.text.explanation import lines
 from tests.builders import NOW, after, evicting, pending, running, world
 from tests.dashboard.site import frame_of
 

@@ -24,12 +24,12 @@ from cli.read.live import ClusterProblem, LiveCluster
 from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest
 from cli.read.questions import read_question
-from cli.read.settings import quota_settings
 from dev.controlplane import binaries, cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.quotree import installed
 from dev.controlplane.rest import Rest
+from shared.process.cluster_settings import quota_settings
 from shared.quota.decide.simulate.run import run
 from shared.quota.decide.simulate.what_if import predict
 from shared.quota.measure.inputs.world import PastUse, World

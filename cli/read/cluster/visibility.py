@@ -11,9 +11,9 @@ import msgspec
 
 from cli.read.live import LiveCluster, NotAllowed, NotServed
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
+from shared.cluster.leader_past_use import past_use_in
 from shared.problems import Problem
 from shared.quota.measure.inputs.world import PastUse
-from shared.resources import FlavorResource
 
 T = TypeVar("T")
 
@@ -22,26 +22,6 @@ _BASE: Final = f"/apis/{VISIBILITY_GROUP}/{VISIBILITY_VERSION}"
 _PENDING: Final = ("group", "reason", "binding", "flavor", "resource", "message", "position")
 _ALWAYS: Final[Json] = {"reason": None, "startsAt": None, "flavors": [], "remedies": [], "position": 0}
 """Members of an explanation that the API leaves out when they are absent."""
-
-
-class _OfKey(msgspec.Struct, frozen=True):
-    flavor: str
-    resource: str
-    amount: str
-
-
-class _GroupStatus(msgspec.Struct, frozen=True, rename="camel"):
-    served_by: str = ""
-    past_use: list[_OfKey] = []
-
-
-class _Named(msgspec.Struct, frozen=True):
-    name: str
-
-
-class _Group(msgspec.Struct, frozen=True):
-    metadata: _Named
-    status: _GroupStatus
 
 
 def served_or_computed(cluster: LiveCluster, served: Callable[[], T], computed: Callable[[], T]) -> T:
@@ -103,17 +83,6 @@ def read_past_use(cluster: LiveCluster) -> PastUse | None:
     except (NotServed, NotAllowed):
         return None
     return past_use_in(found)
-
-
-def past_use_in(group_explanations: Iterable[msgspec.Raw]) -> PastUse | None:
-    """Return the past use that a list of GroupExplanations shows; None where a replica made it that does not lead."""
-    groups = [msgspec.json.decode(raw, type=_Group) for raw in group_explanations]
-    if any(each.status.served_by != "Leader" for each in groups):
-        return None
-    return {
-        each.metadata.name: {FlavorResource(of.flavor, of.resource): int(of.amount) for of in each.status.past_use}
-        for each in groups
-    }
 
 
 def read_pending(cluster: LiveCluster, namespace: str | None, groups: Iterable[str] | None) -> list[Json]:

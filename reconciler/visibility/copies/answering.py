@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from reconciler.report.latest_plan import LatestPlan
-from reconciler.state.cluster_state import ClusterState
 from reconciler.visibility.copies.edits import read_edit
 from reconciler.visibility.copies.explained import Explained
 from reconciler.visibility.copies.plans import current_plan
@@ -19,6 +18,7 @@ from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import Place, Places, pending_object
 from reconciler.visibility.objects.selection import Selection
+from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.model.workload import WorkloadId
 
 _encode: Final = msgspec.json.Encoder().encode

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from reconciler.report.latest_plan import LatestPlan
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.group_history import history_of, over_since_of
 from reconciler.visibility.objects.observed import ObservedPlan
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.group_history import history_of, over_since_of
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 

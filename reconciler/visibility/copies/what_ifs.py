@@ -8,10 +8,10 @@ docs/specification.md §14.3.
 from collections.abc import Iterator
 from datetime import datetime
 
-from reconciler.state.cluster_state import ClusterState
 from reconciler.visibility.copies.edits import EditedObjects
 from reconciler.visibility.objects.kinds import Json
 from reconciler.visibility.objects.observed import ObservedPlan, write_moment
+from shared.cluster.state.cluster_state import ClusterState
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.simulate.effects import effects_as_data, effects_of
 from shared.quota.decide.simulate.what_if import predict_in_steps

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from dev.controlplane.cluster import ControlPlane
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.kind_projection import project_kind
-from reconciler.state.observed.projections import project_group, project_job, project_node, project_pod
 from shared.api.core.limitrange import read_limit_range
 from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import Pod
 from shared.api.core.priority import Priorities, read_priority_class
 from shared.api.names import API_VERSION, EVICTION, GROUP_LABEL, UNIT_LABEL
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.kind_projection import project_kind
+from shared.cluster.state.observed.projections import project_group, project_job, project_node, project_pod
 from shared.kube.watch.cache import Changed, Project
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan

@@ -10,11 +10,11 @@ from reconciler.report.events import WorkloadEvents
 from reconciler.report.group_events import GroupEvents
 from reconciler.report.pending_events import PendingEvents
 from reconciler.report.placement_events import PlacementEvents
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.core.job import Job, JobStatus, read_job
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.kube.watch.cache import Changed

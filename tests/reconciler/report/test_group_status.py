@@ -5,11 +5,12 @@ from datetime import timedelta
 
 import msgspec
 
-from reconciler.report.group_status import Counts, status_of
-from reconciler.state.group_history import over_since_of
-from reconciler.state.observed.projections import GroupStatusRecord
+from reconciler.report.group_status import status_of
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
+from shared.cluster.state.group_history import over_since_of
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.quota.measure.counts import Counts
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.lifecycle import Inactive
 from shared.resources import FlavorResource

@@ -6,8 +6,8 @@ import msgspec
 
 from reconciler.report.events import WorkloadEvents, placement_text
 from reconciler.report.placement_events import PlacementEvents
-from reconciler.state.observed.projections import project_pod
-from reconciler.state.workload_cache import WorkloadCache
+from shared.cluster.state.observed.projections import project_pod
+from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings, StartupSettings
 from shared.quota.model.workload import Workload

@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 
 from reconciler.report.status_writer import StatusWriter, pause_after
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import GroupStatusRecord
 from shared.api.patches import Operation
 from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
 from shared.kube.errors import Unavailable
 from shared.kube.resources import Resource

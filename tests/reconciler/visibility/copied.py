@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from reconciler.report.latest_plan import LatestPlan
-from reconciler.state.cluster_state import ClusterState
 from reconciler.visibility.copies.answering import CopiedWorld
 from reconciler.visibility.copies.asking import Control
 from reconciler.visibility.copies.making import AnswerLines, CopyMaker
+from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.model.settings import QuotaSettings
 
 

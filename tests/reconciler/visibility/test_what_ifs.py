@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from reconciler.report.latest_plan import LatestPlan
-from reconciler.state.cluster_state import ClusterState
-from reconciler.state.observed.projections import project_group
 from reconciler.visibility.front.requests import BadRequest
 from reconciler.visibility.front.what_ifs import WhatIfs
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.projections import project_group
 from shared.kube.watch.cache import Changed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings

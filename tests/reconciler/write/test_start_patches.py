@@ -2,9 +2,9 @@
 
 import pytest
 
-from reconciler.state.cluster_state import ClusterState
 from reconciler.write.start_patches import StartPatches
 from shared.api.core.placement import Placement
+from shared.cluster.state.cluster_state import ClusterState
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.decisions import Start, Tier
 from shared.quota.model.flavor import Flavor

@@ -29,6 +29,10 @@ class Violation:
         place = f" {self.field}" if self.field else ""
         return f"{kind} '{name}'{place}: {self.message} ({self.rule})"
 
+    def as_data(self) -> dict[str, str]:
+        """Return it as `simulate`, `check` and `what-if` print it: docs/specification.md §9.5."""
+        return {"rule": self.rule, "object": self.object, "field": self.field, "message": self.message}
+
     def is_worse_than(self, before: "Violation") -> bool:
         """Return whether the edit made this one worse than `before`, the same rule broken about the same subject."""
         if self.excess is None or before.excess is None:

@@ -1,0 +1,75 @@
+"""What a QuotaGroup's status keeps for the next leader: since when it is over its runtime, and its past use. Pure.
+
+See docs/specification.md §3.8 and §7.1.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.quota.measure.inputs.past_use import UseHistory, decayed
+from shared.quota.measure.inputs.world import OverSince
+from shared.quota.measure.inputs.written_status import (
+    MILLISECONDS,
+    WrittenPastUse,
+    read_history,
+    read_over_since,
+)
+from shared.resources import Amount
+
+_SHORTEST: Final = timedelta(minutes=1)
+_WRITES: Final = 12
+"""How many times per half-life the past use of an active group is written, but at most once a minute."""
+
+
+def with_past_use(status: QuotaGroupStatus, written: WrittenPastUse) -> QuotaGroupStatus:
+    """`status` with the past use of the group; that of a flavor without numbers is not shown."""
+    if written.time is None:
+        return status
+    quotas = [
+        replace(
+            quota,
+            past_use={key.resource: str(each) for key, each in written.amounts.items() if key.flavor == quota.flavor},
+        )
+        for quota in status.quotas
+    ]
+    return replace(status, quotas=quotas, past_use_time=written.time)
+
+
+def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) -> WrittenPastUse:
+    """The past use that the status of `group` should have: `shown` until enough time has passed, or while it only
+    decays.
+    """
+    if history.as_of is None:
+        return shown
+    time = history.as_of.replace(microsecond=0)
+    by_key = history.amounts.get(group, {})
+    now = {key: amount // MILLISECONDS for key, amount in sorted(by_key.items()) if amount >= MILLISECONDS}
+    if shown.time is None:
+        return WrittenPastUse(time, now) if now else shown
+    elapsed = time - shown.time
+    if elapsed < max(_SHORTEST, history.half_life / _WRITES):
+        return shown
+    idle = {key: decayed(amount, elapsed, history.half_life) for key, amount in shown.amounts.items()}
+    if all(abs(now.get(key, 0) - idle.get(key, 0)) <= _rounding(idle.get(key, 0)) for key in now.keys() | idle.keys()):
+        return shown
+    return WrittenPastUse(time, now)
+
+
+def _rounding(amount: Amount) -> Amount:
+    """Return the possible difference between an idle group's past use and the one derived from its status."""
+    return 2 + amount // 1000
+
+
+def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime) -> UseHistory:
+    """Return the history in the statuses of the groups, decayed to `now`."""
+    return read_history(((record.group.name, record.status) for record in records), half_life, now)
+
+
+def over_since_of(records: Iterable[GroupStatusRecord]) -> OverSince:
+    """(group, key) -> the time in its status; keys that are no longer over drop out with the next plan."""
+    return read_over_since((record.group.name, record.status) for record in records)

@@ -1,0 +1,35 @@
+"""The part of an object of a governed kind that is kept: what decisions need, without oversized placement. Pure."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from shared.api.core.job import Job
+from shared.cluster.state.observed.projections import FinishedOwner
+from shared.cluster.state.observed.trimming import trim_metadata, trim_placement
+from shared.kinds.kind import Kind
+from shared.kinds.kind_object import KindObject
+from shared.kinds.reading import read_kind_object
+from shared.quota.model.read.pods import unit_key
+
+KindRecord = KindObject | FinishedOwner
+
+
+def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
+    """Return the projection of this kind's objects to records; None for one that another object accounts for."""
+
+    def project(raw: bytes) -> KindRecord | None:
+        seen = read_kind_object(kind, raw)
+        if seen.metadata.unit:
+            return None
+        if seen.finished:
+            return FinishedOwner(key_of(seen))
+        pod_sets = tuple(replace(each, spec=trim_placement(each.spec), annotations={}) for each in seen.pod_sets)
+        return replace(seen, metadata=trim_metadata(seen.metadata), pod_sets=pod_sets)
+
+    return project
+
+
+def key_of(owner: Job | KindObject) -> str:
+    """Return the key of the object's workload."""
+    metadata = owner.metadata
+    return metadata.uid if isinstance(owner, Job) else unit_key(metadata.uid, metadata.namespace)

@@ -1,0 +1,18 @@
+"""Says in a few words what is exceptional about a group."""
+
+from collections.abc import Iterable
+
+from shared.api.conditions import Condition
+
+
+def note_of(written: Iterable[Condition]) -> str:
+    """Return anything exceptional: the reasons of conditions, and a stop policy."""
+    conditions = {condition.type: condition for condition in written}
+    active = conditions.get("Active")
+    notes = [active.reason] if active and active.status == "False" else []
+    notes += [
+        kind
+        for kind in ("OverRuntime", "Stopped", "Drained")
+        if kind in conditions and conditions[kind].status == "True"
+    ]
+    return ", ".join(notes)

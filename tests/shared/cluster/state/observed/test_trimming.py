@@ -1,0 +1,66 @@
+"""Records stay small whatever owners write, and decide the same for all that ordinary objects say."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from shared.api.core.job import Job
+from shared.api.core.placement import read_placement
+from shared.api.names import GROUP_LABEL
+from shared.cluster.state.observed.projections import project_job, project_pod
+from shared.cluster.state.observed.trimming import MAX_PLACEMENT
+from shared.quota.model.eligibility import affinity_agrees
+from tests.reconciler.reconciler_process import job_manifest
+
+
+def required(terms: int, values: int = 1) -> dict[str, Any]:
+    expressions = [{"key": f"k{term}", "operator": "In", "values": ["x" * 9] * values} for term in range(terms)]
+    found = {"nodeSelectorTerms": [{"matchExpressions": [each]} for each in expressions]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": found}}
+
+
+def job(pod: dict[str, Any] | None = None, **metadata: Any) -> Job:
+    manifest = job_manifest("a", "vision", "1", pod=pod)
+    manifest["metadata"] |= {"uid": "u1", "namespace": "ns", **metadata}
+    record = project_job(msgspec.json.encode(manifest))
+    assert isinstance(record, Job)
+    return record
+
+
+def test_dropped_labels_and_annotations_leave_one_empty_entry() -> None:
+    labels = {GROUP_LABEL: "vision", **{f"l{number}": "x" for number in range(500)}}
+    found = job(labels=labels, annotations={"a": "y" * 200_000, "b": "z"}).metadata
+    assert found.labels == {GROUP_LABEL: "vision", "l0": ""}
+    assert found.annotations == {"a": ""}
+    assert job().metadata.annotations == {}
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param({"affinity": required(MAX_PLACEMENT)}, id="many terms"),
+        pytest.param({"affinity": required(2, MAX_PLACEMENT)}, id="many values"),
+        pytest.param({"affinity": required(20, 1000)}, id="cut before it is decoded"),
+        pytest.param({"nodeSelector": {f"k{number}": "v" for number in range(MAX_PLACEMENT + 1)}}, id="node labels"),
+        pytest.param({"tolerations": [{"key": f"k{number}"} for number in range(MAX_PLACEMENT + 1)]}, id="tolerations"),
+    ],
+)
+def test_oversized_placement_matches_no_flavor(pod: dict[str, Any]) -> None:
+    spec = job(pod).spec.template.spec
+    assert not affinity_agrees(read_placement(spec), {})
+    assert len(msgspec.json.encode(spec)) < 1000
+
+
+def test_normal_placement_is_kept() -> None:
+    spec = job({"affinity": required(3), "nodeSelector": {"zone": "a"}}).spec.template.spec
+    assert read_placement(spec).node_selector == {"zone": "a"}
+    assert len(read_placement(spec).affinity or ()) == 3
+
+
+def test_pod_is_trimmed_like_a_job() -> None:
+    spec = {"containers": [{"resources": {"requests": {"cpu": "1"}}}], "affinity": required(20, 1000)}
+    record = project_pod(msgspec.json.encode({"metadata": {"uid": "p", "name": "p", "namespace": "ns"}, "spec": spec}))
+    assert record is not None
+    assert record.work is not None
+    assert read_placement(record.work.spec).affinity == ()
