@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.prove.changing import all_stale_numbers
 from tests.prove.comparing import all_differences
 from tests.prove.large_worlds import random_large_world
+from tests.prove.late_arrivals import with_late_arrivals
 from tests.prove.manifests import write_world
 from tests.prove.node_sizes import with_node_sizes
 from tests.prove.pod_sets import with_several_pod_sets
@@ -41,12 +42,13 @@ def search_one(seed: int, number: int) -> Outcome:
 
 
 def world_of(seed: int, number: int) -> ClosedWorld:
-    """The world of that number in the search of that seed; one in ten is large, others have small nodes or pod sets."""
+    """The world of that number in that seed's search; some are large, have pod sets, small nodes or late arrivals."""
     draw = random_large_world if number % 10 == 9 else random_world
     dice = Seeded(f"world {seed} {number}")
     world = draw(dice)
     world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
-    return with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
+    world = with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
+    return with_late_arrivals(dice, world) if number % 5 in (0, 3) else world
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

@@ -7,6 +7,7 @@ nothing is ever erased from a victim but what a decision erases.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from typing import Any
 
 from shared.quota.decide.decisions import Evict, OverSince, Plan
 from shared.quota.decide.plan import plan as planned
@@ -69,14 +70,14 @@ def changed_into(previous: World, fresh: World) -> World:
     before, after = _workloads(previous), _workloads(fresh)
     changes = [(before.get(key), after.get(key)) for key in before.keys() | after.keys()]
     world = previous.with_changes([change for change in changes if change[0] != change[1]])
-    same = {
-        name: getattr(previous, name)
-        for name in ("tree", "flavors", "settings", "inactive", "unmanaged", "system")
-        if getattr(previous, name) == getattr(fresh, name)
-    }
     kept = {"workload_sets", "victims", "preemptors", "version", "history", "buckets"}
-    parts = {each.name: getattr(fresh, each.name) for each in fields(World) if each.name not in kept}
-    return replace(world, **{**parts, **same})
+    parts = {name: _same(previous, fresh, name) for name in {each.name for each in fields(World)} - kept}
+    return replace(world, **parts)
+
+
+def _same(previous: World, fresh: World, name: str) -> Any:
+    before, after = getattr(previous, name), getattr(fresh, name)
+    return before if before == after else after
 
 
 def _workloads(world: World) -> dict[str, Workload]:

@@ -186,6 +186,9 @@ class CycleCache:
             self.tree.outdated.add(name)
         if waits is not (name in self.waiting):
             (self.tree.add if waits else self.tree.discard)(leaf.path)
+            for parent in leaf.path[1:]:  # a group that had only leaves below it may now have other groups, too
+                self.orders.pop(parent, None)
+                self.first_ranks.pop(parent, None)
         swaps = waits and bool(leaf.admitted) and leaf.admitted[-1].priority < leaf.pending[0].priority
         drains = leaf.stop is StopPolicy.HOLD_AND_DRAIN and bool(leaf.admitted)
         for names, belongs in (

@@ -140,6 +140,17 @@ def test_room_that_was_too_little_is_enough_once_the_leaf_itself_uses_less() -> 
     assert starts(plan(ended, cache)) == ["new opportunistic"]
 
 
+def test_arrival_deep_in_the_tree_starts_after_an_idle_cycle() -> None:
+    """Nothing changes in `o`, the only group below root that waited in the idle cycle."""
+    groups = tree("root\n  team/ 0\n    leaf 0\n  o 0")
+    work = [running("leaf", 5, "runs"), pending("o", 8, "large", created=after(-9))]
+    world, cache = given(groups, work, capacity=(("default", "gpu", 10),)), CycleCache()
+    idle = measure(world, NOW)
+    assert starts(plan(idle, cache)) == []
+    arrived = measure(world.with_changes([(None, pending("leaf", 3, "new"))]), NOW, idle)
+    assert starts(plan(arrived, cache)) == starts(plan(arrived)) == ["new opportunistic"]
+
+
 def test_leaf_that_is_moved_is_judged_below_its_new_parent() -> None:
     groups = tree("root 8\n  p/ 0..2\n    a 0\n  q/ 0\n    b 0")
     world, cache = given(groups, [pending("a", 4, "new")]), CycleCache()
