@@ -37,11 +37,11 @@ class Reports:
     group_events: GroupEvents
     latest_plan: LatestPlan
 
-    def show(self, snapshot: Snapshot, decided: Plan) -> None:
-        """Receive the latest plan and the snapshot it was made from."""
+    def show(self, snapshot: Snapshot, decided: Plan, cache: CycleCache) -> None:
+        """Receive the latest plan, the snapshot it was made from, and what makes the next one cheap."""
         self.group_events.report(snapshot, decided)
         self.status.show(snapshot, decided.over_since)
-        self.latest_plan.show(snapshot, decided)
+        self.latest_plan.show(snapshot, decided, cache)
 
 
 class CycleRunner:
@@ -109,7 +109,7 @@ class CycleRunner:
         decided = plan(snapshot, self._cycle_cache)
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, now)
-        self._reports.show(snapshot, decided)
+        self._reports.show(snapshot, decided, self._cycle_cache)
         self._metrics.groups.show(snapshot, decided)
         return decided
 

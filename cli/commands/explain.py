@@ -25,7 +25,7 @@ from cli.read.questions import (
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.advise.answer import explain_workload
+from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.text import division, explanation
@@ -111,7 +111,7 @@ def _served_group(cluster: LiveCluster, name: str, unknown: Problem) -> Json:
 def _computed(question: Question, name: str, namespace: str, now: datetime) -> Json:
     world = question.world_at(now)
     group = find_group(world, name, namespace)
-    snapshot = measure(world, now)
     if group is not None:
-        return {"group": group, "division": [table_as_data(each) for each in division_tables(snapshot, group)]}
-    return explain_workload(snapshot, find_workload(world, name, namespace))
+        tables = division_tables(measure(world, now), group)
+        return {"group": group, "division": [table_as_data(each) for each in tables]}
+    return Outlook.of(world, now).explained(find_workload(world, name, namespace))

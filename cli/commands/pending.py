@@ -1,7 +1,6 @@
 """`quotree pending`: what waits, in the order of the queues, and why."""
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import click
@@ -16,15 +15,11 @@ from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.explain.pending_reasons import PendingReasons
-from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.json_output import waiting_as_data
-from shared.quota.decide.simulate.step import carry_out
-from shared.quota.measure.inputs.world import World
-from shared.quota.measure.snapshot import measure
+from shared.quota.decide.outlook import Outlook
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Tree
 from shared.quota.model.workload import namespace_of
+from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
 Json = dict[str, Any]
@@ -71,7 +66,7 @@ def command(
         world = read_question(manifests, settings, kinds=kinds, past_use=past).world_at(now)
         if group not in world.tree:
             raise unknown_group(group)
-        found = _pending(world, group, now)
+        found = rows_of(Outlook.of(world, now), group)
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
     def served() -> list[Json]:
@@ -84,7 +79,7 @@ def command(
         computes = bool(files or at or settings_file or capacity)
         found = computed() if computes else scope.within_rights(listed, "what waits")
         return [
-            each | {"why": each["message"].partition(" waits: ")[2], "lacks": _lacks(each)}
+            each | {"why": cause_of(each["message"]), "lacks": _lacks(each)}
             for each in found
             if scope.groups.takes(each["group"])
         ]
@@ -117,14 +112,11 @@ def _below(cluster: LiveCluster, group: str) -> set[str] | None:
     return set(tree.subtree(group))
 
 
-def _pending(world: World, group: str, now: datetime) -> Iterator[Json]:
-    given = measure(world, now)
-    after = measure(carry_out(world, plan(given)), now, given)
-    below = set(world.tree.subtree(group))
-    place: dict[str, int] = {}
-    for each in PendingReasons(plan(after)):
-        name = each.workload.group
-        is_queued = name in after.leaves and each.workload in after.leaves[name].pending
-        place[name] = place.get(name, 0) + is_queued
-        if name in below or (group == ROOT and name not in world.tree):
-            yield {**waiting_as_data(each), "position": place[name] if is_queued else 0}
+def rows_of(outlook: Outlook, group: str) -> Iterator[Json]:
+    """Yield what waits in the group and below it; for root also what waits in no group of the tree."""
+    tree = outlook.given.world.tree
+    below = set(tree.subtree(group))
+    for row in outlook.rows:
+        name = row.workload.group
+        if name in below or (group == ROOT and name not in tree):
+            yield row.as_data()

@@ -13,7 +13,8 @@ from cli.read.questions import live_past_use, manifests_of, question_options, re
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.simulate.what_if import predict, prediction_as_data
+from shared.quota.decide.outlook import Outlook
+from shared.quota.decide.simulate.what_if import prediction_as_data
 from shared.quota.measure.snapshot import measure
 
 HARMLESS, ILLEGAL, HARMFUL = 0, 1, 4
@@ -51,7 +52,7 @@ def command(
     known = {_place(each) for each in find(before.objects, before.workloads, settings, None, nodes).violations}
     violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes).violations
     broken = [each for each in violations if _place(each) not in known]
-    found = predict(before.world_at(now), after.world_at(now), now)
+    found = Outlook.of(before.world_at(now), now).prediction(after.world_at(now))
     data = {**prediction_as_data(found), "violations": [each.as_data() for each in broken]}
     _print(data, output)
     sys.exit(ILLEGAL if broken else HARMFUL if found.harms else HARMLESS)

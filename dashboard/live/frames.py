@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from dashboard.live.watched_cluster import Sighting, WatchedCluster
-from dashboard.view.frame import Frame, Outlook
+from dashboard.view.frame import Frame
+from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World

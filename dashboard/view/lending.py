@@ -9,7 +9,7 @@ left and used on the right:
 from collections.abc import Mapping
 from typing import Any
 
-from dashboard.view.frame import Outlook
+from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.resources import Amount, FlavorResource

@@ -7,6 +7,7 @@ from typing import Any, Final
 from dashboard.view.frame import Frame
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.model.workload import Workload, flavor_names
+from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
 Json = dict[str, Any]
@@ -57,14 +58,13 @@ def _since(workload: Workload) -> tuple[float, str]:
 
 def _pending(frame: Frame, group: str) -> Iterator[tuple[int, Workload]]:
     """Yield each with its place in its queue; 0 for those that are not considered now."""
+    if frame.outlook is not None:
+        leaves = frozenset(_leaves(frame, group))
+        yield from ((each.position, each.workload) for each in frame.outlook.rows.places(leaves.__contains__))
+        return
     for leaf in _leaves(frame, group):
-        snapshot = frame.outlook.after.leaves.get(leaf) if frame.outlook is not None else None
-        if snapshot is not None:
-            yield from enumerate(snapshot.pending, 1)
-            yield from ((0, each) for each in snapshot.aside)
-        else:
-            waiting = (each for each in _world(frame).workloads_of(leaf).by_id.values() if each.is_pending)
-            yield from ((0, each) for each in sorted(waiting, key=queue_order))
+        waiting = (each for each in frame.world.workloads_of(leaf).by_id.values() if each.is_pending)
+        yield from ((0, each) for each in sorted(waiting, key=queue_order))
 
 
 def _leaves(frame: Frame, group: str) -> Sequence[str]:
@@ -108,7 +108,7 @@ def _item(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
 def _reason(frame: Frame, workload: Workload) -> Json:
     if frame.outlook is None:
         return {"reason": "", "message": _UNKNOWN}
-    why = frame.outlook.reasons.why(workload)
+    why = frame.outlook.rows.why(workload)
     if why is None:
         return {"reason": "", "message": "starts now"}
-    return {"reason": why.reason.value, "message": why.message.partition(" waits: ")[2] or why.message}
+    return {"reason": why.reason.value, "message": cause_of(why.message)}

@@ -8,7 +8,7 @@ import msgspec
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
 from shared.problems import Problem
-from shared.quota.decide.simulate.what_if import predict, prediction_as_data
+from shared.quota.decide.simulate.what_if import prediction_as_data
 from shared.quota.model import rules
 from shared.quota.model.tree import Group
 from shared.resources import Amount, QuantityError, read_amount
@@ -41,7 +41,7 @@ def what_if(frame: Frame, edit: EditedMin) -> Json:
     found = rules.check_change(before.tree, tree, edit.group, context)
     after = replace(before, tree=tree, inactive=rules.inactive_groups(tree, before.flavors, before.settings.max_depth))
     data = {
-        **prediction_as_data(predict(before, after, frame.now)),
+        **prediction_as_data(frame.outlook.prediction(after)),
         "violations": [each.as_data() for each in found.violations],
     }
     return {"frame": frame.number, "lines": [*lines(data)], "data": data}

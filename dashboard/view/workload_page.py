@@ -2,18 +2,14 @@
 
 from typing import Any
 
-from dashboard.view.frame import Frame, Outlook
+from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
-from shared.quota.decide.advise.json_output import explanation_as_data
-from shared.quota.decide.advise.preemptor_names import PreemptorNames
-from shared.quota.decide.advise.remedies import advise
-from shared.quota.decide.advise.remedy import Advice
-from shared.quota.decide.explain.explanation import explain
+from shared.quota.decide.advise.remedy import NO_ADVICE
+from shared.quota.decide.outlook import Outlook
 from shared.quota.model.workload import Workload, flavor_names
 from shared.text.explanation import lines
 
 Json = dict[str, Any]
-_NO_ADVICE = Advice(None, ())
 
 
 def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool) -> Json:
@@ -35,9 +31,8 @@ def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool) -> 
 
 
 def _explanation(outlook: Outlook, workload: Workload, *, with_remedies: bool) -> Json:
-    explanation = explain(outlook.after, outlook.plan, workload)
-    advice = advise(outlook.given, explanation) if with_remedies else _NO_ADVICE
-    return explanation_as_data(explanation, advice, PreemptorNames(outlook.given.world))
+    explanation = outlook.explanation(workload)
+    return outlook.as_data(explanation, outlook.advice(explanation) if with_remedies else NO_ADVICE)
 
 
 def _holder(flavor: Json, holder: Json) -> Json:

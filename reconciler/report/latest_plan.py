@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from shared.quota.decide.decisions import Plan
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.snapshot import Snapshot
 
 
@@ -13,10 +14,12 @@ class LatestPlan:
     snapshot: Snapshot | None = None
     plan: Plan | None = None
 
-    def show(self, snapshot: Snapshot, plan: Plan) -> None:
-        """Set the latest snapshot and plan."""
-        self.snapshot, self.plan = snapshot, plan
+    cache: CycleCache | None = None
+
+    def show(self, snapshot: Snapshot, plan: Plan, cache: CycleCache | None = None) -> None:
+        """Set the latest snapshot and plan, and what is kept from cycle to cycle."""
+        self.snapshot, self.plan, self.cache = snapshot, plan, cache
 
     def clear(self) -> None:
-        """Drop both: this process no longer leads."""
-        self.snapshot = self.plan = None
+        """Drop them: this process no longer leads."""
+        self.snapshot = self.plan = self.cache = None

@@ -13,8 +13,7 @@ from cli.read.manifests import CLUSTER, Manifest
 from cli.read.questions import PAST_USE_IS_OLD, live_past_use, read_question
 from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.observed import ObservedPlan
-from shared.quota.decide.plan import plan
-from shared.quota.measure.snapshot import measure
+from shared.quota.decide.outlook import Outlook
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import FlavorResource
 from tests.builders import NOW, world
@@ -61,8 +60,7 @@ class AnsweringCluster(LiveCluster):
 
 def served(*, leads: bool) -> AnsweringCluster:
     """The visibility API of a replica that knows PAST."""
-    snapshot = measure(replace(world("root 8\n  vision 4\n  nlp 4"), past_use=PAST), NOW)
-    observed = ObservedPlan(snapshot, plan(snapshot), leads)
+    observed = ObservedPlan(Outlook.of(replace(world("root 8\n  vision 4\n  nlp 4"), past_use=PAST), NOW), leads)
     return AnsweringCluster(groups=tuple(group_object(observed, name) for name in ("root", "vision", "nlp")))
 
 

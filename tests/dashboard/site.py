@@ -18,10 +18,11 @@ from aiohttp import web
 
 from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
-from dashboard.view.frame import Frame, Outlook
+from dashboard.view.frame import Frame
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
+from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure

@@ -13,9 +13,8 @@ from reconciler.visibility.objects.observed import ObservedPlan
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Forbidden, NotFound
 from shared.kube.resources import Resource
-from shared.quota.decide.plan import plan
+from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.inputs.world import PastUse
-from shared.quota.measure.snapshot import measure
 from shared.resources import FlavorResource
 from tests.builders import NOW, world
 
@@ -40,8 +39,7 @@ def past_use(answer: list[msgspec.Raw] | ApiError) -> PastUse | None:
 
 
 def explained(*, leads: bool) -> list[msgspec.Raw]:
-    snapshot = measure(replace(world("root 8\n  vision 4\n  nlp 4"), past_use=PAST), NOW)
-    observed = ObservedPlan(snapshot, plan(snapshot), leads)
+    observed = ObservedPlan(Outlook.of(replace(world("root 8\n  vision 4\n  nlp 4"), past_use=PAST), NOW), leads)
     return [msgspec.Raw(msgspec.json.encode(group_object(observed, name))) for name in ("root", "vision", "nlp")]
 
 

@@ -16,9 +16,10 @@ from reconciler.visibility.objects.groups import group_object, listed_group
 from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
 from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
-from reconciler.visibility.objects.pending import Place, Places, pending_object
+from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.selection import Selection
 from shared.cluster.state.cluster_state import ClusterState
+from shared.quota.decide.explain.pending_rows import Place
 from shared.quota.model.workload import WorkloadId
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -32,7 +33,6 @@ class CopiedWorld:
         self._latest = latest
         self._observed: ObservedPlan | None = None
         self._explained: Explained | None = None
-        self._places = Places()
         self._pending: dict[WorkloadId, bytes | None] = {}
         self._groups: dict[str, bytes] = {}
 
@@ -65,7 +65,7 @@ class CopiedWorld:
                 yield self._groups[name]
 
     def _waiting(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
-        for place in self._places.of(observed, selection.namespace or None, selection.groups):
+        for place in places_of(observed, selection.namespace or None, selection.groups):
             if not selection.name or is_called(place.workload, selection.name):
                 line = self._line(observed, place)
                 if line is not None:

@@ -7,7 +7,6 @@ from reconciler.visibility.objects.kinds import Json
 from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.selection import Selection
-from shared.quota.decide.advise.answer import Explainer
 from shared.quota.model.workload import Workload, WorkloadId
 
 
@@ -16,7 +15,6 @@ class Explained:
 
     def __init__(self, observed: ObservedPlan) -> None:
         self._observed = observed
-        self._explainer = Explainer(observed.snapshot, observed.plan)
         self._known: dict[WorkloadId, Json] = {}
         self._workloads = WorkloadsByNamespace()
 
@@ -29,13 +27,15 @@ class Explained:
             yield explanation_object(self._observed, workload, data, told_all=selection.in_whole_cluster)
 
     def _one(self, workload: Workload) -> Iterator[tuple[Workload, Json]]:
-        for tried, data in enumerate(self._explainer.in_steps(workload)):
+        for tried, data in enumerate(self._observed.outlook.explained_in_steps(workload)):
             yield workload, data | {"remediesTried": bool(tried)}
 
     def _all(self, wanted: Iterable[Workload]) -> Iterator[tuple[Workload, Json]]:
         for workload in wanted:
             if workload.id not in self._known:
-                self._known[workload.id] = self._explainer.explain(workload) | {"remediesTried": False}
+                outlook = self._observed.outlook
+                data = outlook.as_data(outlook.explanation(workload))
+                self._known[workload.id] = data | {"remediesTried": False}
             yield workload, self._known[workload.id]
 
 

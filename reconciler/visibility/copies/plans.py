@@ -6,15 +6,14 @@ from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.objects.observed import ObservedPlan
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.group_history import history_of, over_since_of
-from shared.quota.decide.plan import plan
-from shared.quota.measure.snapshot import measure
+from shared.quota.decide.outlook import Outlook
 
 
 def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> ObservedPlan:
     """Return the latest plan: the leader's own, or in a follower what it would decide from its watches."""
     snapshot, decided = latest.snapshot, latest.plan
     if snapshot is not None and decided is not None:
-        return ObservedPlan(snapshot, decided, leads=True)
+        return ObservedPlan(Outlook(snapshot, decided, latest.cache), leads=True)
     return _plan_as_new_leader(state, now)
 
 
@@ -23,5 +22,4 @@ def _plan_as_new_leader(state: ClusterState, now: datetime) -> ObservedPlan:
     groups = state.groups.values()
     state.remember_over(over_since_of(groups))
     state.history = history_of(groups, state.settings.fairness_half_life, now)
-    snapshot = measure(state.world_at(now), now)
-    return ObservedPlan(snapshot, plan(snapshot), leads=False)
+    return ObservedPlan(Outlook.of(state.world_at(now), now), leads=False)

@@ -1,11 +1,10 @@
-"""The source of every answer: a snapshot, the plan made from it, and the replica that made it."""
+"""The source of every answer: the outlook of one replica."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.snapshot import Snapshot
 
 
@@ -13,14 +12,13 @@ from shared.quota.measure.snapshot import Snapshot
 class ObservedPlan:
     """The latest plan of the leader; in a follower, the plan it would have made."""
 
-    snapshot: Snapshot
-    plan: Plan
+    outlook: Outlook
     leads: bool
-    reasons: PendingReasons = field(init=False, repr=False)
-    """The reason of each pending workload."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reasons", PendingReasons(self.plan))
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that the plan was made from."""
+        return self.outlook.given
 
     @property
     def served_by(self) -> str:

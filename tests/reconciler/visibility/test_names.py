@@ -10,8 +10,8 @@ import pytest
 from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.naming import redacted
 from reconciler.visibility.objects.observed import ObservedPlan
-from reconciler.visibility.objects.pending import Places, pending_object
-from shared.quota.decide.advise.answer import Explainer
+from reconciler.visibility.objects.pending import pending_object, places_of
+from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out
 from shared.quota.measure.inputs.world import World
@@ -36,14 +36,13 @@ def _moved(workload: Workload) -> Workload:
 
 
 def texts_for_a_tenant(world: World) -> Iterator[Any]:
-    snapshot = measure(world, EPOCH)
-    observed = ObservedPlan(snapshot, plan(snapshot), leads=True)
+    outlook = Outlook.of(world, EPOCH)
+    observed = ObservedPlan(outlook, leads=True)
     every = (each for held in world.workload_sets.values() for each in held.by_id.values())
     own = [each for each in every if namespace_of(each.key) == "ns"]
-    explainer = Explainer(snapshot, observed.plan)
-    yield from (redacted(explainer.explain(each), "ns") for each in own)
-    yield from (redacted(data, "ns") for each in own[:2] for data in explainer.in_steps(each))
-    yield from (pending_object(observed, each) for each in Places().of(observed, "ns"))
+    yield from (redacted(outlook.as_data(outlook.explanation(each)), "ns") for each in own)
+    yield from (redacted(data, "ns") for each in own[:2] for data in outlook.explained_in_steps(each))
+    yield from (pending_object(observed, each) for each in places_of(observed, "ns"))
     yield from (group_object(observed, name) for name in world.tree.groups)
 
 

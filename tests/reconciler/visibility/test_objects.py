@@ -12,11 +12,9 @@ from reconciler.visibility.objects.explanations import WorkloadsByNamespace, exp
 from reconciler.visibility.objects.groups import group_object, listed_group
 from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, PENDING
 from reconciler.visibility.objects.observed import ObservedPlan
-from reconciler.visibility.objects.pending import Places, pending_object
+from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.tables import readable_age, table
-from shared.quota.decide.advise.answer import explain_workload
-from shared.quota.decide.plan import plan
-from shared.quota.measure.snapshot import measure
+from shared.quota.decide.outlook import Outlook
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, evicting, pending, running, world
 
@@ -24,8 +22,7 @@ TREE = "root 8\n  vision 4\n  nlp 4"
 
 
 def observe(groups: str, *workloads: Workload) -> ObservedPlan:
-    snapshot = measure(world(groups, workloads), NOW)
-    return ObservedPlan(snapshot, plan(snapshot), leads=True)
+    return ObservedPlan(Outlook.of(world(groups, workloads), NOW), leads=True)
 
 
 def elsewhere(workload: Workload) -> Workload:
@@ -34,7 +31,7 @@ def elsewhere(workload: Workload) -> Workload:
 
 
 def shown(observed: ObservedPlan, namespace: str | None) -> list[dict[str, Any]]:
-    found = (pending_object(observed, place) for place in Places().of(observed, namespace))
+    found = (pending_object(observed, place) for place in places_of(observed, namespace))
     return [each for each in found if each is not None]
 
 
@@ -89,7 +86,7 @@ def test_head_in_another_namespace_is_not_named() -> None:
         "group 'vision' is StrictFIFO and a workload of group 'vision' is before it"
     )
     workload = next(each for each in WorkloadsByNamespace().of(observed, "ns") if each.key == "ns/own")
-    data = explain_workload(observed.snapshot, workload)
+    data = observed.outlook.explained(workload)
     assert data["behind"] == {"workload": "other/hidden", "group": "vision"}
     assert explanation_object(observed, workload, data, told_all=False)["status"]["behind"] == {"group": "vision"}
 
@@ -98,7 +95,7 @@ def test_explanation_sums_use_of_others_and_names_only_own_workloads() -> None:
     hidden = [elsewhere(running("nlp", 3, f"hidden-{each}", since=after(-each))) for each in range(2)]
     observed = observe(TREE, *hidden, running("vision", 2, "one"), pending("vision", 3, "two"))
     workload = next(each for each in WorkloadsByNamespace().of(observed, "ns") if each.key == "ns/two")
-    data = explain_workload(observed.snapshot, workload)
+    data = observed.outlook.explained(workload)
     explained = explanation_object(observed, workload, data, told_all=False)
     assert "hidden" in msgspec.json.encode(data).decode()
     assert "hidden" not in msgspec.json.encode(explained).decode()
@@ -155,7 +152,7 @@ def test_place_is_empty_outside_the_queue() -> None:
     waiting = table(PENDING, shown(observed, "ns"), {}, "None")
     assert [row["cells"][:3] for row in waiting["rows"]] == [["two", "vision", 1], ["held", "vision", ""]]
     objects = [
-        explanation_object(observed, each, explain_workload(observed.snapshot, each), told_all=False)
+        explanation_object(observed, each, observed.outlook.explained(each), told_all=False)
         for each in WorkloadsByNamespace().of(observed, "ns")
     ]
     explained = table(EXPLANATION, objects, {}, "None")
@@ -225,7 +222,7 @@ def test_kubectl_explains_every_member() -> None:
     )
     found = [undescribed(each["status"], PENDING.status, "pending") for each in shown(observed, None)]
     for workload in WorkloadsByNamespace().of(observed, None):
-        data = explain_workload(observed.snapshot, workload) | {"remediesTried": True}
+        data = observed.outlook.explained(workload) | {"remediesTried": True}
         for is_whole in (True, False):
             status = explanation_object(observed, workload, data, told_all=is_whole)["status"]
             found.append(undescribed(status, EXPLANATION.status, "explanation"))

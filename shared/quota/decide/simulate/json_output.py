@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.api.names import MAIN_POD_SET
-from shared.quota.decide.decisions import Evict, Plan, Start, WaitExplanation
+from shared.quota.decide.decisions import Evict, Plan, Start
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT
@@ -52,17 +52,4 @@ def evict_as_data(evict: Evict) -> Json:
         "for": evict.claim.preemptor if evict.claim is not None else None,
         "rule": evict.rule.value,
         "message": evict.message,
-    }
-
-
-def waiting_as_data(waiting: WaitExplanation) -> Json:
-    """One pending workload and what it waits for."""
-    return {
-        **_named(waiting.workload),
-        "reason": waiting.reason.value,
-        "binding": waiting.binding,
-        "flavor": waiting.flavor,
-        "resource": waiting.resource,
-        "missing": waiting.missing,
-        "message": waiting.message,
     }

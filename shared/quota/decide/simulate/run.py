@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.explain.pending_rows import PendingRows, waiting_as_data
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.json_output import Json, cycle_as_data, groups_as_data, waiting_as_data
+from shared.quota.decide.simulate.json_output import Json, cycle_as_data, groups_as_data
 from shared.quota.decide.simulate.step import advance, carry_out, end_evictions, end_now, evicting_in
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
@@ -96,5 +96,5 @@ def as_json(run: SimulationRun) -> Json:
     return {
         "groups": groups_as_data(run.snapshot.numbers),
         "cycles": [cycle_as_data(each) for each in run.plans],
-        "pending": [waiting_as_data(each) for each in PendingReasons(run.last)],
+        "pending": [waiting_as_data(each.why) for each in PendingRows(run.last)],
     }
