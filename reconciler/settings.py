@@ -54,8 +54,10 @@ class VisibilityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 9444
     secret_name: str = "quotree-visibility-tls"  # noqa: S105 - a name
     """The Secret with its certificate."""
+    service: str = "quotree-visibility"
+    """The name of the Service by which the API server calls it."""
     service_port: Annotated[int, msgspec.Meta(ge=1, le=65535)] = 443
-    """The port of the Service quotree-visibility."""
+    """The port of that Service."""
     names: tuple[str, ...] = ()
     """Additional DNS names and IP addresses of the server."""
     leaf_life: timedelta = timedelta(days=90)

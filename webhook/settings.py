@@ -41,6 +41,7 @@ class CertificatesFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
     directory: str = ""
     names: tuple[str, ...] = ()
     service: str = "quotree-webhook"
+    """The name of the Service by which the API server calls the webhook."""
     leaf_life: timedelta = timedelta(days=90)
     authority_life: timedelta = timedelta(days=3650)
     overlap: timedelta = timedelta(seconds=30)
@@ -81,6 +82,8 @@ class CallersFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fi
 class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`edits:` how edits of quota objects are serialised."""
 
+    config_map: str = "quotree-edits"
+    """The name of the ConfigMap in which accepted edits are recorded."""
     reservation: timedelta = timedelta(seconds=65)
     """How long after its acceptance an edit can still be stored: the API server's --request-timeout (1m by default) and
     a little more. A shorter time would allow illegal trees; a longer one only makes edits wait longer.

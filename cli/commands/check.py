@@ -83,9 +83,9 @@ def _write_github(objects: ManifestObjects, violations: Sequence[Placed], warnin
     """Print workflow commands, which CI shows beside the lines."""
     for level, found in (("error", violations), ("warning", warnings)):
         for placed in found:
-            location = f" file={_property(placed.file)},line={placed.line}," if placed.file else " "
+            location = f"file={_property(placed.file)},line={placed.line}"
             title = _property(placed.violation.rule)
-            click.echo(f"::{level}{location}title={title}::{_data(placed.violation.text)}")
+            click.echo(f"::{level} {location},title={title}::{_data(placed.violation.text)}")
     click.echo(_summary(objects, violations, warnings), err=True)
 
 
@@ -93,5 +93,5 @@ def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str | None) -> str:
-    return _data(text or "").replace(":", "%3A").replace(",", "%2C")
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

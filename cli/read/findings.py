@@ -75,26 +75,31 @@ def _sum_up(workloads: list[Workload]) -> rules.GroupWorkloads:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A finding and its location; no file for an object that is not in the files."""
+    """A finding and its location."""
 
     violation: Violation
-    file: str | None
-    line: int | None
+    file: str
+    line: int
 
     @property
     def where(self) -> str:
-        """Return "file:line: " as a prefix of the message; empty without a location."""
-        return f"{self.file}:{self.line}: " if self.file else ""
+        """Return "file:line: " as a prefix of the message."""
+        return f"{self.file}:{self.line}: "
 
     def as_data(self) -> dict[str, Any]:
         """Return the members of docs/specification.md §9.5, and the location."""
-        data = self.violation.as_data()
-        return data | ({"file": self.file, "line": self.line} if self.file else {})
+        return self.violation.as_data() | {"file": self.file, "line": self.line}
 
 
 def place(violation: Violation, objects: ManifestObjects) -> Placed:
-    """Find the line of the violation's field."""
+    """Find the line of the violation's field.
+
+    A built-in object that is in no file, such as the group root, is found wrong because of those that are: the
+    location is that of the first group, or else of the first object.
+    """
     source = objects.sources.get(violation.object)
-    if source is None:
-        return Placed(violation, None, None)
-    return Placed(violation, source.file, source.line_of(violation.field))
+    if source is not None:
+        return Placed(violation, source.file, source.line_of(violation.field))
+    groups = [each for each in objects.sources.values() if each.kind == "QuotaGroup"]
+    first = (groups or list(objects.sources.values()))[0]
+    return Placed(violation, first.file, first.line)

@@ -10,7 +10,7 @@ from cli.read.manifests import CLUSTER, Manifest
 from shared.api.core.job import Job, read_job
 from shared.api.core.limitrange import LimitRange, read_limit_range
 from shared.api.core.namespace import Namespace, read_namespace
-from shared.api.core.node import NodeObject, read_node
+from shared.api.core.node import NodeObject, allocatable, read_node
 from shared.api.core.pod import Pod, read_pod_with_claims
 from shared.api.core.priority import PriorityClass, read_priority_class
 from shared.api.core.resource_claim import (
@@ -30,6 +30,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor_manifest, read_group_manifest
 from shared.quota.model.rules import Violation
 from shared.quota.model.tree import Group
+from shared.resources import QuantityError
 
 T = TypeVar("T")
 DUPLICATE: Final = "DuplicateObject"
@@ -66,10 +67,20 @@ class ManifestObjects:
         return (self.groups, self.flavors, self.jobs, self.pods, self.kind_objects)
 
 
+def _read_node(body: Any) -> NodeObject:
+    """Read a node. Raises Unreadable also for a quantity that is none, which a cluster never sends."""
+    node = read_node(body)
+    try:
+        allocatable(node)
+    except QuantityError as error:
+        raise Unreadable(f"status: {error}") from None
+    return node
+
+
 _KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
     ("quotree.dev/v1alpha1", "QuotaGroup"): ("groups", read_group_manifest),
     ("quotree.dev/v1alpha1", "ResourceFlavor"): ("flavors", read_flavor_manifest),
-    ("v1", "Node"): ("nodes", read_node),
+    ("v1", "Node"): ("nodes", _read_node),
     ("v1", "Namespace"): ("namespaces", read_namespace),
     ("v1", "LimitRange"): ("limit_ranges", read_limit_range),
     ("v1", "Pod"): ("pods", read_pod_with_claims),

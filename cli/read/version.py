@@ -1,14 +1,15 @@
 """Reads the version of this Quotree, and of the one in the cluster."""
 
 from importlib.metadata import PackageNotFoundError, version
+from urllib.parse import quote
 
 import msgspec
 
 from cli.read.live import LiveCluster
+from shared.api.names import PROCESS_LABEL
 
-_PATH = "/apis/apps/v1/deployments?labelSelector=app.kubernetes.io%2Fname%3Dquotree"
+_PATH = f"/apis/apps/v1/deployments?labelSelector={quote(PROCESS_LABEL, safe='')}"
 _VERSION = "app.kubernetes.io/version"
-_COMPONENT = "app.kubernetes.io/component"
 
 
 def client_version() -> str | None:
@@ -30,4 +31,4 @@ class _Deployment(msgspec.Struct):
 def server_versions(cluster: LiveCluster) -> dict[str, str]:
     """Return component -> version of what is deployed in the cluster. Raises ClusterProblem."""
     found = (msgspec.json.decode(raw, type=_Deployment).metadata.labels for raw in cluster.items(_PATH))
-    return {labels[_COMPONENT]: labels[_VERSION] for labels in found if {_COMPONENT, _VERSION} <= labels.keys()}
+    return {labels[PROCESS_LABEL]: labels[_VERSION] for labels in found if {PROCESS_LABEL, _VERSION} <= labels.keys()}

@@ -31,6 +31,8 @@ UNIT_LABEL: Final = "quotree.dev/unit"
 the pod templates when the object starts, and on children when their operator makes them."""
 MANAGED_LABEL: Final = "quotree.dev/managed"
 """On a namespace: "true" makes all its workloads managed; those that name no group then belong to `default`."""
+PROCESS_LABEL: Final = "quotree.dev/process"
+"""On the chart's Deployments and ConfigMaps of settings: the process that they are for, such as `reconciler`."""
 
 ADMISSION: Final = "quotree.dev/admission"
 """Annotation: quota held. Also the name of the scheduling gate of plain pods."""

@@ -9,10 +9,11 @@ from typing import Final
 
 import msgspec
 
+from shared.api.names import PROCESS_LABEL
 from shared.kinds.kind import Kinds
 from shared.quota.model.settings import QuotaSettings
 
-CONFIG_MAPS_OF_CHART: Final = "app.kubernetes.io/name=quotree"
+CONFIG_MAPS_OF_CHART: Final = PROCESS_LABEL
 """The label selector of the chart's ConfigMaps."""
 _KEY: Final = "reconciler.yaml"
 

@@ -12,6 +12,21 @@ from dev.controlplane.binaries import Binaries
 CHART = Path(__file__).parent.parent.parent / "charts" / "quotree"
 SYSTEM = ["kube-system", "kube-node-lease", "kube-public", "quotree-system"]
 Object = dict[str, Any]
+# The values by which an organisation names, labels and places what is installed: each alone, and all together.
+VALUES: dict[str, dict[str, Any]] = {
+    "nameOverride": {"nameOverride": "shares"},
+    "fullnameOverride": {"fullnameOverride": "acme-quota"},
+    "commonLabels": {"commonLabels": {"team": "platform", "app.kubernetes.io/part-of": "sharing"}},
+    "podLabels": {"podLabels": {"mesh.example.com/inject": "false"}},
+    "serviceAccount": {"serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/quota"}}},
+    "topologySpreadConstraints": {
+        "topologySpreadConstraints": [
+            {"maxSkew": 2, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
+        ]
+    },
+    "hostNetwork": {"webhook": {"hostNetwork": True}, "visibility": {"hostNetwork": True}},
+}
+VALUES["all"] = {key: value for each in VALUES.values() for key, value in each.items()}
 
 
 def helm_template(binaries: Binaries, *flags: str) -> subprocess.CompletedProcess[str]:

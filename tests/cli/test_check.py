@@ -49,8 +49,8 @@ def test_groups_that_admit_every_namespace_are_listed(tmp_path: Path) -> None:
         0,
         [
             (
-                "QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector is set here or on the path of vision, "
-                "so workloads of every namespace may use them; give one to root or to groups, or set "
+                "warning: QuotaGroup 'root' spec.namespaceSelector: no namespaceSelector is set here or on the path of "
+                "vision, so workloads of every namespace may use them; give one to root or to groups, or set "
                 "quota.openGroups: false (OpenGroups)"
             )
         ],
@@ -107,3 +107,49 @@ def test_pod_sets_of_a_group_are_judged_each_with_flavors_of_its_own(tmp_path: P
     assert check_output(tmp_path, manifests + pod % ("two", "two", 2), closed) == (0, [])
     code, lines = check_output(tmp_path, manifests + pod % ("two", "two", 6), closed)
     assert (code, [line.rpartition("(")[2] for line in lines]) == (0, ["NeverFits)"])
+
+
+SEVERAL = """
+apiVersion: v1
+kind: Node
+metadata: {name: node}
+status: {allocatable: {cpu: much}}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: ResourceFlavor
+metadata: {name: plain}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: vision}
+spec: {parent: absent, quota: [], quotas: [{min: {cpu: 4}}]}
+---
+"""
+
+
+def test_every_finding_names_its_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "several.yaml"
+    file.write_text(SEVERAL + CLASSES + JOB)
+    (tmp_path / "group.yaml").write_text(GROUP % ("open", "{}"))
+    expected = {
+        "Node/node": (f"{file}", 2),
+        "QuotaGroup/vision": (f"{file}", 11),
+        "QuotaGroup/root": (str(tmp_path / "group.yaml"), 1),
+    }
+
+    def found(output: str) -> str:
+        return CliRunner().invoke(check.command, [str(tmp_path), "-o", output]).stdout
+
+    answer = json.loads(found("json"))
+    findings = [*answer["violations"], *answer["warnings"]]
+    for each in findings:
+        file_name, line = expected.get(each["object"], (each["file"], each["line"]))
+        assert each["file"] == file_name
+        assert each["line"] >= line
+    assert {"BadField", "OpenGroups"} <= {each["rule"] for each in findings}
+    places = [f"{each['file']}:{each['line']}: " for each in findings]
+    assert [
+        line for line, place in zip(found("text").splitlines(), places, strict=True) if not line.startswith(place)
+    ] == []
+    placed = [f"file={each['file']},line={each['line']},title={each['rule']}" for each in findings]
+    assert [line for line, place in zip(found("github").splitlines(), placed, strict=True) if place not in line] == []

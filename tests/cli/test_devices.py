@@ -99,7 +99,7 @@ def test_request_above_the_group_device_limit_is_warned_of(tmp_path: Path) -> No
 LIVE = f"""
 apiVersion: v1
 kind: ConfigMap
-metadata: {{name: quotree-reconciler, namespace: devices, labels: {{app.kubernetes.io/name: quotree}}}}
+metadata: {{name: quotree-reconciler, namespace: devices, labels: {{quotree.dev/process: reconciler}}}}
 data: {{reconciler.yaml: "{SETTINGS}"}}
 ---
 apiVersion: quotree.dev/v1alpha1

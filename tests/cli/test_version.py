@@ -19,7 +19,7 @@ kind: Deployment
 metadata:
   name: versioned
   namespace: default
-  labels: {app.kubernetes.io/name: quotree, app.kubernetes.io/component: webhook, app.kubernetes.io/version: "0.0.9"}
+  labels: {quotree.dev/process: webhook, app.kubernetes.io/version: "0.0.9"}
 spec:
   replicas: 0
   selector: {matchLabels: {a: b}}

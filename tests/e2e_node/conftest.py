@@ -23,7 +23,15 @@ time.sleep(float(sys.argv[1]))
 """
 FIRST = "test_readme"
 # The modules that must come last, in this order; the others come before, as they stand in the folder.
-LAST = ("test_rights", "test_certificates", "test_visibility", "test_upgrade", "test_uninstall", "test_traces")
+LAST = (
+    "test_rights",
+    "test_certificates",
+    "test_visibility",
+    "test_upgrade",
+    "test_uninstall",
+    "test_values",
+    "test_traces",
+)
 FIGURES = pytest.StashKey[dict[str, str]]()
 
 

@@ -30,7 +30,7 @@ def say(world: World, monkeypatch: pytest.MonkeyPatch, *command: str) -> str:
 
 def write_settings(world: World) -> None:
     """As the chart writes them where it deploys the reconciler."""
-    metadata = {"name": "quotree-reconciler", "labels": {"app.kubernetes.io/name": "quotree"}}
+    metadata = {"name": "quotree-reconciler", "labels": {"quotree.dev/process": "reconciler"}}
     body = {"metadata": metadata, "data": {"reconciler.yaml": yaml.safe_dump({"kinds": [DESCRIPTOR]})}}
     status, answer = world.rest.request("POST", "/api/v1/namespaces/quotree-system/configmaps", body)
     assert status in (201, 409), answer

@@ -31,7 +31,7 @@ from webhook.quota.edits import FLAVOR, QuotaEdit, number
 from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import EditOutcome
 from webhook.quota.reservation_age import ReservationAges
-from webhook.quota.reservations import NAME, Reservation, Reservations, ReservationsObject, read_reservations
+from webhook.quota.reservations import Reservation, Reservations, ReservationsObject, read_reservations
 from webhook.quota.settlement import resolve
 from webhook.settings import EditsFile
 
@@ -74,14 +74,14 @@ class EditSerializer:
         self._context = context
         self._budget = settings.budget.total_seconds()
         self._objects = ConsistentReader(client)
-        self._object = ReservationsObject(client, namespace)
+        self._object = ReservationsObject(client, namespace, settings.config_map)
         self._recorded: Reservations | None = None
         self._ages = ReservationAges(settings.reservation)
         self._waiting: list[_WaitingEdit] = []
         self._runner: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._random = Random()  # noqa: S311 - spreads load, guards nothing
-        name = f"metadata.name={NAME}"
+        name = f"metadata.name={settings.config_map}"
         watches.add(
             Watch(client, CONFIG_MAPS, read_reservations, self._observe_reservations, namespace=namespace, fields=name)
         )

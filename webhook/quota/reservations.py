@@ -18,7 +18,6 @@ from shared.kube.resources import CONFIG_MAPS
 from shared.quota.model.tree import Entry, Group
 from webhook.quota.edits import number
 
-NAME: Final = "quotree-edits"
 _KEY: Final = "reservations"
 _FLOOR: Final = "floor"
 MAX_RECORDED: Final = 768 * 1024
@@ -120,7 +119,7 @@ def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
     try:
         reservations = _decode((found.data or {}).get(_KEY, "[]"))
     except msgspec.MsgspecError as error:
-        message = f"ConfigMap {NAME} is not as Quotree wrote it ({error}); delete it, no edit is lost"
+        message = f"ConfigMap {found.metadata.name} is not as Quotree wrote it ({error}); delete it, no edit is lost"
         raise ApiError(0, "BadReservations", message) from error
     version = found.metadata.resource_version
     return Reservations(version, reservations, number((found.data or {}).get(_FLOOR, version)))
@@ -129,20 +128,21 @@ def read_reservations(raw: bytes | msgspec.Raw) -> Reservations:
 class ReservationsObject:
     """Reads and writes the ConfigMap; the first reader creates it."""
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    def __init__(self, client: Client, namespace: str, name: str) -> None:
         self._client = client
+        self._name = name
         self._namespace = namespace
 
     async def read(self) -> Reservations:
         """Return the current state. Raises ApiError."""
         try:
-            raw = await self._client.get(CONFIG_MAPS, NAME, self._namespace)
+            raw = await self._client.get(CONFIG_MAPS, self._name, self._namespace)
         except NotFound:
             return await self._create()
         return read_reservations(raw)
 
     async def _create(self) -> Reservations:
-        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": self._namespace}}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": self._name, "namespace": self._namespace}}
         try:
             made = await self._client.create(CONFIG_MAPS, body, self._namespace)
         except AlreadyExists:
@@ -156,11 +156,11 @@ class ReservationsObject:
         body = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": NAME, "namespace": self._namespace, "resourceVersion": recorded.version},
+            "metadata": {"name": self._name, "namespace": self._namespace, "resourceVersion": recorded.version},
             "data": {_KEY: msgspec.json.encode(kept).decode(), _FLOOR: str(floor)},
         }
         try:
-            written = await self._client.replace(CONFIG_MAPS, NAME, body, self._namespace)
+            written = await self._client.replace(CONFIG_MAPS, self._name, body, self._namespace)
         except NotFound as error:
             raise Conflict(
                 404, error.reason, "the coordination object was deleted; read it again", request=error.request

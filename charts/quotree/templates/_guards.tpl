@@ -12,6 +12,19 @@
 {{/* Values that contradict each other: refused here, because the schema sees one value at a time. */}}
 {{- define "quotree.guards" -}}
 {{- $webhook := .Values.webhook -}}
+{{- if not .Values.image.repository -}}
+{{- fail "image.repository is empty: set it to where your nodes can pull the image from, such as registry.example.com/team/quotree (docs/install.md)" -}}
+{{- end -}}
+{{- range $value := list "commonLabels" "podLabels" -}}
+{{- range $key, $_ := index $.Values $value -}}
+{{- if or (hasPrefix "quotree.dev/" $key) (has $key (list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart")) -}}
+{{- fail (printf "%s has the key %s, which the chart sets itself; leave it out (nameOverride changes app.kubernetes.io/name)" $value $key) -}}
+{{- end -}}
+{{- if and (eq $value "podLabels") (hasKey $.Values.commonLabels $key) -}}
+{{- fail (printf "podLabels has the key %s, which is in commonLabels, too: every pod already has it; leave one out" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if and (eq $webhook.certificates.source "Given") (not $webhook.caBundle) -}}
 {{- fail "webhook.certificates.source is Given, but webhook.caBundle is empty: set it to the base64 of the CA that signed tls.crt, or the API server trusts nothing that the webhook answers" -}}
 {{- end -}}

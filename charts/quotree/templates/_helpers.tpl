@@ -1,13 +1,38 @@
+{{/* The label app.kubernetes.io/name of every object. */}}
+{{- define "quotree.name" -}}
+{{- .Values.nameOverride | default .Chart.Name -}}
+{{- end -}}
+
+{{/* What every object's name begins with. Not the release's name: there is one Quotree in a cluster. */}}
+{{- define "quotree.fullname" -}}
+{{- .Values.fullnameOverride | default "quotree" -}}
+{{- end -}}
+
+{{- define "quotree.webhookSecret" -}}
+{{- .Values.webhook.certificates.secretName | default (printf "%s-webhook-tls" (include "quotree.fullname" .)) -}}
+{{- end -}}
+
+{{- define "quotree.pathSecret" -}}
+{{- .Values.webhook.callers.secretName | default (printf "%s-webhook-path" (include "quotree.fullname" .)) -}}
+{{- end -}}
+
+{{- define "quotree.visibilitySecret" -}}
+{{- .Values.visibility.secretName | default (printf "%s-visibility-tls" (include "quotree.fullname" .)) -}}
+{{- end -}}
+
 {{- define "quotree.labels" -}}
-app.kubernetes.io/name: quotree
+app.kubernetes.io/name: {{ include "quotree.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "quotree.selector" -}}
-app.kubernetes.io/name: quotree
+app.kubernetes.io/name: {{ include "quotree.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
@@ -22,7 +47,7 @@ app.kubernetes.io/component: {{ .component }}
 
 {{/* The user name under which decisions are written: the one the webhook and the policy let through. */}}
 {{- define "quotree.reconcilerUser" -}}
-{{- .Values.reconciler.user | default (printf "system:serviceaccount:%s:quotree-reconciler" .Release.Namespace) -}}
+{{- .Values.reconciler.user | default (printf "system:serviceaccount:%s:%s-reconciler" .Release.Namespace (include "quotree.fullname" .)) -}}
 {{- end -}}
 
 {{/* Who has a component's rights: its service account, or the user it runs as elsewhere; call with root and component. */}}
@@ -31,7 +56,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- if $values.user }}
 - {kind: User, name: {{ $values.user | quote }}, apiGroup: rbac.authorization.k8s.io}
 {{- else }}
-- {kind: ServiceAccount, name: quotree-{{ .component }}, namespace: {{ .root.Release.Namespace }}}
+- {kind: ServiceAccount, name: {{ include "quotree.fullname" .root }}-{{ .component }}, namespace: {{ .root.Release.Namespace }}}
 {{- end }}
 {{- end -}}
 

@@ -30,38 +30,57 @@ startupProbe:
   failureThreshold: 60
 {{- end -}}
 
+{{/* How the replicas of one component are spread; call with root and component. */}}
 {{- define "quotree.spread" -}}
+{{- with .root.Values.topologySpreadConstraints -}}
 topologySpreadConstraints:
-  - maxSkew: 1
-    topologyKey: kubernetes.io/hostname
-    whenUnsatisfiable: ScheduleAnyway
-    labelSelector:
-      matchLabels: {{- include "quotree.selector" . | nindent 8 }}
+{{- $own := dict "labelSelector" (dict "matchLabels" (include "quotree.selector" $ | fromYaml)) -}}
+{{- range . }}
+  - {{ ternary . (merge (deepCopy .) $own) (hasKey . "labelSelector") | toYaml | nindent 4 | trim }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+"true" where the API server must reach a component at its node's address; call with root and component. The ports of the
+container are then ports of the node.
+*/}}
+{{- define "quotree.hostNetwork" -}}
+{{- $values := .root.Values -}}
+{{- if or (and (eq .component "webhook") $values.webhook.hostNetwork) (and (eq .component "reconciler") $values.visibility.enabled $values.visibility.hostNetwork) -}}
+true
+{{- end -}}
 {{- end -}}
 
 {{/* One process of Quotree; call with root, component and args. */}}
 {{- define "quotree.deployment" -}}
 {{- $root := .root -}}{{- $values := index $root.Values .component -}}
+{{- $hostNetwork := include "quotree.hostNetwork" . -}}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: quotree-{{ .component }}
+  name: {{ include "quotree.fullname" $root }}-{{ .component }}
   namespace: {{ $root.Release.Namespace }}
   labels:
     {{- include "quotree.labels" $root | nindent 4 }}
     app.kubernetes.io/component: {{ .component }}
+    quotree.dev/process: {{ .component }}
 spec:
   replicas: {{ $values.replicas }}
   selector:
     matchLabels: {{- include "quotree.selector" . | nindent 6 }}
   strategy:
-    # With two replicas one of them goes first: a surge on a full cluster would preempt the users' pods for a moment.
-    rollingUpdate: {{ if gt (int $values.replicas) 1 }}{maxUnavailable: 1, maxSurge: 0}{{ else }}{maxUnavailable: 0, maxSurge: 1}{{ end }}
+    # With two replicas one of them goes first: a surge on a full cluster would preempt the users' pods for a moment. On the
+    # host network always, because the ports of its node are taken until it is gone.
+    rollingUpdate: {{ if or $hostNetwork (gt (int $values.replicas) 1) }}{maxUnavailable: 1, maxSurge: 0}{{ else }}{maxUnavailable: 0, maxSurge: 1}{{ end }}
   template:
     metadata:
       labels:
         {{- include "quotree.labels" $root | nindent 8 }}
         app.kubernetes.io/component: {{ .component }}
+        {{- with $root.Values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       annotations:
         # A changed setting is a new pod: the processes read their file once.
         checksum/settings: {{ include (printf "quotree.%s.settings" .component) $root | sha256sum }}
@@ -69,7 +88,7 @@ spec:
         {{- toYaml . | nindent 8 }}
         {{- end }}
     spec:
-      serviceAccountName: quotree-{{ .component }}
+      serviceAccountName: {{ include "quotree.fullname" $root }}-{{ .component }}
       terminationGracePeriodSeconds: {{ include "quotree.gracePeriodSeconds" $root }}
       securityContext: {{- include "quotree.podSecurity" $root | nindent 8 }}
       {{- with $root.Values.imagePullSecrets }}
@@ -78,7 +97,13 @@ spec:
       {{- with $values.priorityClassName }}
       priorityClassName: {{ . }}
       {{- end }}
-      {{- include "quotree.spread" . | nindent 6 }}
+      {{- if $hostNetwork }}
+      hostNetwork: true
+      dnsPolicy: ClusterFirstWithHostNet
+      {{- end }}
+      {{- with include "quotree.spread" . }}
+      {{- . | nindent 6 }}
+      {{- end }}
       {{- with $values.nodeSelector }}
       nodeSelector: {{- toYaml . | nindent 8 }}
       {{- end }}
@@ -133,7 +158,7 @@ spec:
             items: [{key: ca.crt, path: ca.crt}]
         {{- end }}
         - name: settings
-          configMap: {name: quotree-{{ .component }}}
+          configMap: {name: {{ include "quotree.fullname" $root }}-{{ .component }}}
         - name: tmp
           emptyDir: {medium: Memory, sizeLimit: 16Mi}
 {{- end -}}
@@ -144,16 +169,21 @@ spec:
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  name: quotree-{{ .component }}
+  name: {{ include "quotree.fullname" $root }}-{{ .component }}
   namespace: {{ $root.Release.Namespace }}
   labels: {{- include "quotree.labels" $root | nindent 4 }}
+  {{- with $root.Values.serviceAccount.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 ---
 apiVersion: v1
 kind: ConfigMap
 metadata:
-  name: quotree-{{ .component }}
+  name: {{ include "quotree.fullname" $root }}-{{ .component }}
   namespace: {{ $root.Release.Namespace }}
-  labels: {{- include "quotree.labels" $root | nindent 4 }}
+  labels:
+    {{- include "quotree.labels" $root | nindent 4 }}
+    quotree.dev/process: {{ .component }}
 data:
   {{ .component }}.yaml: |
     {{- include (printf "quotree.%s.settings" .component) $root | nindent 4 }}
@@ -162,7 +192,7 @@ data:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: quotree-{{ .component }}
+  name: {{ include "quotree.fullname" $root }}-{{ .component }}
   namespace: {{ $root.Release.Namespace }}
   labels: {{- include "quotree.labels" $root | nindent 4 }}
 spec:

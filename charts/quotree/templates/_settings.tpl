@@ -17,17 +17,21 @@ reconcilerUser: {{ include "quotree.reconcilerUser" $ | quote }}
 neverFits: {{ .neverFits }}
 guardVisibility: {{ $.Values.visibility.enabled }}
 jobControllers: {{ .jobControllers | toJson }}
-edits: {{- toYaml .edits | nindent 2 }}
+configurationName: {{ include "quotree.fullname" $ }}
+edits:
+  configMap: {{ include "quotree.fullname" $ }}-edits
+  {{- toYaml .edits | nindent 2 }}
 certificates:
   source: {{ .certificates.source }}
-  secretName: {{ .certificates.secretName }}
+  secretName: {{ include "quotree.webhookSecret" $ }}
+  service: {{ include "quotree.fullname" $ }}-webhook
   leafLife: {{ .certificates.leafLife }}
   authorityLife: {{ .certificates.authorityLife }}
   overlap: {{ .certificates.overlap }}
   names: {{ .certificates.names | toJson }}
 callers:
   by: {{ .callers.by }}
-  secretName: {{ .callers.secretName }}
+  secretName: {{ include "quotree.pathSecret" $ }}
   {{- if eq .callers.by "Certificate" }}
   clientCA: /etc/quotree-callers/ca.crt
   {{- end }}
@@ -42,11 +46,12 @@ quota: {{- toYaml $.Values.quota | nindent 2 }}
 health: {port: {{ .healthPort }}}
 metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}
-leaderElection: {namespace: {{ $.Release.Namespace }}}
+leaderElection: {namespace: {{ $.Release.Namespace }}, name: {{ include "quotree.fullname" $ }}-reconciler}
 visibility:
   enabled: {{ $.Values.visibility.enabled }}
   port: {{ $.Values.visibility.port }}
-  secretName: {{ $.Values.visibility.secretName }}
+  secretName: {{ include "quotree.visibilitySecret" $ }}
+  service: {{ include "quotree.fullname" $ }}-visibility
 quota: {{- toYaml $.Values.quota | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}

@@ -25,8 +25,6 @@ from shared.tls.rotation import CertificateLifetimes
 from shared.tls.rotator import CertificateRotator, SecretCertificate
 from shared.tls.serving_cert import CertificateHolder
 
-SERVICE: Final = "quotree-visibility"
-
 log = get_logger(__name__)
 
 
@@ -58,13 +56,13 @@ class VisibilityFront:
 
     def _rotator_of(self, client: Client, home: str) -> CertificateRotator:
         wanted = self._settings
-        service = f"{SERVICE}.{home}.svc"
+        service = f"{wanted.service}.{home}.svc"
         names = tuple(dict.fromkeys((service, f"{service}.cluster.local", "localhost", "127.0.0.1", *wanted.names)))
         secret = SecretCertificate(client, self._watches, self._holder, home, wanted.secret_name)
         return CertificateRotator(
             client,
             secret,
-            ApiServiceBundle(client, self._watches, ApiServiceReference(SERVICE, home, wanted.service_port)),
+            ApiServiceBundle(client, self._watches, ApiServiceReference(wanted.service, home, wanted.service_port)),
             CertificateLifetimes(names, wanted.leaf_life, wanted.authority_life),
             namespace=home,
             name=wanted.secret_name,

@@ -157,7 +157,7 @@ def test_reservations_are_read_back_as_written() -> None:
 
 def test_corrupted_reservations_are_refused_with_a_message() -> None:
     with pytest.raises(ApiError, match="ConfigMap quotree-edits is not as Quotree wrote it"):
-        read_reservations(b'{"metadata": {}, "data": {"reservations": "[{}]"}}')
+        read_reservations(b'{"metadata": {"name": "quotree-edits"}, "data": {"reservations": "[{}]"}}')
 
 
 def test_group_in_a_reservation_keeps_the_fields_used_by_tree_rules() -> None:

@@ -9,7 +9,7 @@ which only the API server is told: so it is not in the manifest, and nothing tha
 {{- $url := printf "%s%s" $base $path }}
 {{- /* A URL is one field: an upgrade must repeat the path that the webhook wrote into it. */}}
 {{- range $kind := ternary (list "MutatingWebhookConfiguration" "ValidatingWebhookConfiguration") (list) (not $path) }}
-{{- range (lookup "admissionregistration.k8s.io/v1" $kind "" "quotree").webhooks }}
+{{- range (lookup "admissionregistration.k8s.io/v1" $kind "" (include "quotree.fullname" $.root)).webhooks }}
 {{- $live := dig "clientConfig" "url" "" . }}
 {{- if and (hasPrefix (printf "%s/" $base) $live) (hasSuffix $.path $live) }}{{ $url = $live }}{{ end }}
 {{- end }}
@@ -17,7 +17,7 @@ which only the API server is told: so it is not in the manifest, and nothing tha
 url: {{ $url | quote }}
 {{- else }}
 service:
-  name: quotree-webhook
+  name: {{ include "quotree.fullname" .root }}-webhook
   namespace: {{ .root.Release.Namespace }}
   {{- with $path }}
   path: {{ . }}
