@@ -25,6 +25,8 @@ from shared.telemetry import get_logger
 
 _FIRST_IDLE_PAUSE: Final = timedelta(milliseconds=10)
 _LONGEST_IDLE_PAUSE: Final = timedelta(seconds=2)
+_LONGEST_TIMER: Final = 86_400.0
+"""Seconds."""
 
 log = get_logger(__name__)
 
@@ -130,7 +132,7 @@ class CycleRunner:
             self._timer.cancel()
             self._timer = None
         if wake_at is not None:
-            seconds = max((wake_at - datetime.now(UTC)).total_seconds(), 0.001)
+            seconds = min(max((wake_at - datetime.now(UTC)).total_seconds(), 0.001), _LONGEST_TIMER)
             self._timer = asyncio.get_running_loop().call_later(seconds, self._wake.request)
 
 

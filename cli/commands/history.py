@@ -12,7 +12,7 @@ from cli.read.names import check_group, complete, groups
 from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.watching import watch as watch_list
-from shared.api.durations import read_duration
+from shared.api.durations import earlier, read_duration
 from shared.problems import Problem
 
 Json = dict[str, Any]
@@ -77,7 +77,7 @@ def _earliest(since: str | None) -> datetime | None:
     length: timedelta | None = read_duration(since)
     if length is None:
         raise Problem(f"--since {since!r} is not a duration; write for example 30m or 24h")
-    return datetime.now(UTC) - length
+    return earlier(datetime.now(UTC), length)
 
 
 def _texts(each: Json) -> Json:

@@ -51,7 +51,7 @@ def read_duration(text: str) -> timedelta:
     """Return the duration of --step. Raises Problem."""
     step = parse_duration(text)
     if step is None:
-        raise Problem(f"--step {text!r} is not a duration; write for example 30s, 5m or 1h30m")
+        raise Problem(f"--step {text!r} is not a duration; write for example 30s, 5m or 1h30m, at most 876000h")
     return step
 
 

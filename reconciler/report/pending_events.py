@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from reconciler.report.events import WorkloadEvents
+from shared.api.durations import later
 from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
@@ -66,7 +67,7 @@ class PendingEvents:
             return
         for key in self._work.newly_pending:
             self._reported.pop(key, None)
-            self._enter(self._fresh, key, now + _PATIENCE)
+            self._enter(self._fresh, key, later(now, _PATIENCE))
         self._work.newly_pending.clear()
         looks, reasons, until = _LOOKS, PendingReasons(self.plan), self._clock() + _TIME
         for line in (self._fresh, self._known):
@@ -90,7 +91,7 @@ class PendingEvents:
             self._reported.pop(key, None)
             return False
         self._report(key, workload, reasons)
-        self._enter(self._known, key, now + _AGAIN)
+        self._enter(self._known, key, later(now, _AGAIN))
         return True
 
     def _report(self, key: str, workload: Workload, reasons: PendingReasons) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from reconciler.report.events import WorkloadEvents
+from shared.api.durations import later
 from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload
@@ -54,7 +55,7 @@ class PlacementEvents:
         leaf = self.snapshot.leaves.get(workload.group) if workload is not None and self.snapshot is not None else None
         if workload is None or workload.admission is None or workload.is_evicting or leaf is None:
             return None
-        return workload.admission.since + leaf.startup.timeout + _LATER
+        return later(later(workload.admission.since, leaf.startup.timeout), _LATER)
 
     def _look(self, key: str, now: datetime) -> None:
         workload = self._work.workload(key)

@@ -11,6 +11,7 @@ from functools import partial
 
 from reconciler.write.workload_writer import UNWANTED, WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import Spawn
+from shared.api.durations import later
 from shared.cluster.state.observed.object_store import PodRef
 from shared.telemetry import get_logger
 
@@ -46,7 +47,7 @@ class PodEvictions:
         """
         for pod in pods:
             if pod.uid not in self._evicting:
-                self._evicting[pod.uid] = task = self._spawn(self._evict(pod, since + self._timeout))
+                self._evicting[pod.uid] = task = self._spawn(self._evict(pod, later(since, self._timeout)))
                 task.add_done_callback(partial(self._done, pod.uid))
 
     def cancel(self) -> None:

@@ -15,6 +15,7 @@ from reconciler.write.start_patches import StartPatches
 from reconciler.write.workload_writer import WriteOutcome, WriteResult
 from reconciler.write.write_queue import WAITS, WriteQueue
 from shared.api.core.pod import Pod
+from shared.api.durations import later
 from shared.api.names import ADMISSION
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.workload_reader import WorkloadObject
@@ -90,7 +91,7 @@ class StartWrites:
             self._refuse_flavors(key, start, objects, outcome.message)
             return
         wait = WAITS[outcome.fate]
-        self._state.work.park(key, now + wait)
+        self._state.work.park(key, later(now, wait))
         if outcome.fate is WriteOutcome.TOO_LARGE:
             full = "the object has no space left for the admission annotation, shorten its annotations"
             self._events.start_refused(start, objects, f"{full}: {outcome.message}")

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutcome, WriteResult
+from shared.api.durations import later
 from shared.api.patches import Operation
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.observed.workload_reader import WorkloadObject
@@ -151,7 +152,7 @@ class WriteQueue:
         return WriteResult(WriteOutcome.REDUCED, outcome.message) if again.fate is WriteOutcome.WRITTEN else again
 
     def _pause(self, key: str, generation: int, wait: timedelta) -> None:
-        self._paused[key] = (self.now + wait, generation)
+        self._paused[key] = (later(self.now, wait), generation)
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._wake)
 
     async def finish(self, within: timedelta) -> bool:

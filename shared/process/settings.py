@@ -21,7 +21,7 @@ from shared.problems import KeyProblem, Problem
 
 T = TypeVar("T", bound=msgspec.Struct)
 _LARGEST_FILE = 1 << 20
-_DURATION = "a duration such as 30s, 5m or 1h30m"
+_DURATION = "a duration such as 30s, 5m or 1h30m, at most 876000h"
 
 
 class SettingsProblem(Problem):

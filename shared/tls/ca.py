@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from shared.api.durations import earlier, later
+
 SKEW: Final = timedelta(hours=1)
 _USAGES: Final = (
     "digital_signature",
@@ -78,8 +80,8 @@ def _builder(
         .subject_name(subject)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - SKEW)
-        .not_valid_after(now + life)
+        .not_valid_before(earlier(now, SKEW))
+        .not_valid_after(later(now, life))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 

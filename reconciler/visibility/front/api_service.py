@@ -14,6 +14,7 @@ from shared.api.api_service import (
     read_api_service,
     registration,
 )
+from shared.api.durations import later
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, NotFound
 from shared.kube.resources import API_SERVICES
@@ -46,7 +47,7 @@ class ApiServiceBundle:
         for _, after in transitions(changes):
             before, self._seen = self._seen, after
             if before is not None and after is None:
-                self._not_before = datetime.now(UTC) + _AGAIN
+                self._not_before = later(datetime.now(UTC), _AGAIN)
                 log.warning("The APIService was deleted", made_again=self._not_before.isoformat())
         self.changed.set()
 

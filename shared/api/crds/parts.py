@@ -6,7 +6,7 @@ webhook; `Schema` is an OpenAPI v3 structural schema as a dict.
 
 from typing import Any, Final
 
-from shared.api.durations import DURATION_PATTERN
+from shared.api.durations import DURATION_PATTERN, LONGEST_TEXT
 
 Schema = dict[str, Any]
 
@@ -24,6 +24,11 @@ RESOURCE_NAME: Final = (
 )
 LABEL_VALUE: Final = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 QUANTITY: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
+_NOT_TOO_LONG: Final = (
+    r"!self.matches('[0-9]{7}[.0-9]*h|[0-9]{9}[.0-9]*m($|[^s])')"
+    f" && duration(self) <= duration('{LONGEST_TEXT}')"
+)
+"""CEL's own durations end at 292 years: what could be longer is refused before it is read."""
 
 
 def text(description: str, **bounds: Any) -> Schema:
@@ -47,8 +52,10 @@ def number(description: str, **bounds: Any) -> Schema:
 
 
 def duration(description: str) -> Schema:
-    """Return a duration such as 30s."""
-    return {"description": description, "type": "string", "maxLength": 64, "pattern": DURATION_PATTERN}
+    """Return a duration such as 30s, of at most 100 years."""
+    schema: Schema = {"description": description, "type": "string", "maxLength": 64, "pattern": DURATION_PATTERN}
+    message = f"is longer than 100 years; write at most {LONGEST_TEXT}"
+    return _with_rules(schema, (rule("BadField", _NOT_TOO_LONG, message),))
 
 
 def record(description: str, properties: dict[str, Schema], *rules: Schema, required: tuple[str, ...] = ()) -> Schema:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from shared.api.crds.parts import Schema
-from shared.api.durations import DURATION_PATTERN, read_duration
+from shared.api.durations import DURATION_PATTERN, is_duration
 
 LEFT_OUT: Final = object()
 """What stands for a value that is not usable."""
@@ -79,7 +79,7 @@ def _fields(value: Mapping[Any, Any], schema: Schema, field: str, found: list[Mi
 def _scalar(value: Any, schema: Schema, field: str, found: list[Misshapen]) -> Any:
     if "enum" in schema and value not in schema["enum"]:
         return _refuse(found, field, f"is {_shown(value)}; write one of {', '.join(schema['enum'])}")
-    if schema.get("pattern") == DURATION_PATTERN and read_duration(value) is None:
+    if schema.get("pattern") == DURATION_PATTERN and not is_duration(value):
         return _refuse(found, field, f"is {_shown(value)}; write a duration such as 30s, 5m or 1h30m")
     low, high = schema.get("minimum"), schema.get("maximum")
     if (low is not None and value < low) or (high is not None and value > high):

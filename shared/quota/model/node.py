@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from shared.api.durations import later
 from shared.quota.model.tree import NOTHING, Amounts
 from shared.resources import Amount, write_quantity
 
@@ -46,7 +47,7 @@ class ClusterNode:
         A cordoned node offers nothing new and stops nothing; a node that is not ready might return within the grace
         period.
         """
-        return None if self.not_ready_since is None else self.not_ready_since + grace
+        return None if self.not_ready_since is None else later(self.not_ready_since, grace)
 
     def counts_use(self, now: datetime, grace: timedelta) -> bool:
         """Return whether pods on it count at `now`; those on a lost node do not, and neither does the node."""

@@ -110,7 +110,7 @@ limits: [1]
         "s.yaml:1: logLevel: 'verbose' is not one of debug, info",
         "s.yaml:2: enabled: 'maybe' is not true or false",
         "s.yaml:8: inner.elephants: unknown key; accepted: gracePeriod, limit, mode",
-        "s.yaml:5: inner.gracePeriod: '5 parsecs' is not a duration such as 30s, 5m or 1h30m",
+        "s.yaml:5: inner.gracePeriod: '5 parsecs' is not a duration such as 30s, 5m or 1h30m, at most 876000h",
         "s.yaml:7: inner.mode: 'Soggy' is not one of Soft, Hard",
         "s.yaml:6: inner.limit: 12 is not a whole number of at least 1, of at most 9",
         "s.yaml:10: rules[0].name: missing: text is needed",
@@ -130,11 +130,11 @@ limits: [1]
         ("name:", "s.yaml:1: name: nothing is not text"),
         (
             "name: a\ninner: {gracePeriod: 30}",
-            "s.yaml:2: inner.gracePeriod: 30 is not a duration such as 30s, 5m or 1h30m",
+            "s.yaml:2: inner.gracePeriod: 30 is not a duration such as 30s, 5m or 1h30m, at most 876000h",
         ),
         (
             "name: a\ninner: {gracePeriod: -5s}",
-            "s.yaml:2: inner.gracePeriod: '-5s' is not a duration such as 30s, 5m or 1h30m",
+            "s.yaml:2: inner.gracePeriod: '-5s' is not a duration such as 30s, 5m or 1h30m, at most 876000h",
         ),
         ("name: a\nlimits: {cpu: 1.5}", "s.yaml:2: limits.cpu: 1.5 is not a whole number"),
         ("[1, 2]", "s.yaml:1: a list is not a mapping of keys"),

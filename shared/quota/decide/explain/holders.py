@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from shared.api.durations import later
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, started
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
@@ -75,7 +76,7 @@ def _why_it_stays(
     usage: RoundUsage, leaf: LeafUsage, workload: Workload, key: FlavorResource, waiting: Waiting
 ) -> tuple[str, datetime | None]:
     reclaim = leaf.leaf.reclaim
-    exempt_until = started(workload) + reclaim.exempt_after_start
+    exempt_until = later(started(workload), reclaim.exempt_after_start)
     if workload.is_evicting:
         return "Evicting", None
     if not workload.preemptible:
@@ -91,8 +92,9 @@ def _why_it_stays(
         return "WithinRuntime", None
     if not waiting.entitled:
         return "NotEntitled", None
-    graced_until = usage.snapshot.world.over_since.get((leaf.name, key), usage.now) + reclaim.grace_period
+    since = usage.snapshot.world.over_since.get((leaf.name, key), usage.now)
+    graced_until = later(since, reclaim.grace_period)
     if leaf.name != waiting.workload.group and graced_until > usage.now:
         return "GracePeriod", graced_until
-    noticed_until = (workload.notice or usage.now) + reclaim.notice
+    noticed_until = later(workload.notice or usage.now, reclaim.notice)
     return ("Notice", noticed_until) if noticed_until > usage.now else ("", None)

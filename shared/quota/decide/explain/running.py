@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.explain.holders import Holder, Waiting, holder_in
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -95,6 +96,6 @@ def _losses(
             yield Loss(rule, first.because, first.until)
     startup = leaf.leaf.startup
     if startup.wait_for_pods_ready and not admission.ready and not admission.was_ready:
-        yield Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", admission.since + startup.timeout)
+        yield Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", later(admission.since, startup.timeout))
     if leaf.leaf.stop is StopPolicy.HOLD_AND_DRAIN:
         yield Loss(EvictionRule.STOP_POLICY)

@@ -6,6 +6,7 @@ room only in the current view: all claims together already fit the view after ev
 
 from dataclasses import dataclass
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import Start, Tier, WaitReason
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.state.pods_ready import AdmissionBlock
@@ -41,7 +42,7 @@ class ClaimSteps:
             return "PreemptorGone"
         if not leaf.may_start:
             return "GroupStopped"
-        ends = claim.made + leaf.reclaim.claim_timeout
+        ends = later(claim.made, leaf.reclaim.claim_timeout)
         if ends <= self.usage.now and not self._may_start_now(preemptor, claim):
             return "TimedOut"
         self.waits.wake(ends)

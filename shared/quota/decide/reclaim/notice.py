@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, Notice
 from shared.quota.decide.reclaim.evictions import message_for
 from shared.quota.decide.reclaim.fill_back import fill_back
@@ -72,7 +73,7 @@ def evict_at(victim: Victim, now: datetime) -> datetime:
     notice = victim.leaf_usage.leaf.reclaim.notice
     if not notice or victim.rule in WITHOUT_NOTICE:
         return now
-    return (victim.workload.notice or now) + notice
+    return later(victim.workload.notice or now, notice)
 
 
 def is_early(victim: Victim, now: datetime) -> bool:

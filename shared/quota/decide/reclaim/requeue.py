@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, Requeue
 from shared.quota.model.settings import QueueAge, StartupSettings
 from shared.quota.model.workload import Workload
@@ -21,7 +22,7 @@ def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, ag
     failed += 1
     if startup.limit is not None and failed >= startup.limit:
         return replace(place, failed_starts=failed, deactivated=True)
-    return replace(place, not_before=now + back_off(failed, startup), failed_starts=failed)
+    return replace(place, not_before=later(now, back_off(failed, startup)), failed_starts=failed)
 
 
 def _released(workload: Workload) -> datetime | None:

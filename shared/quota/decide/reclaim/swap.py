@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, WaitReason
 from shared.quota.decide.queue.fair_sharing import QueueHead
 from shared.quota.decide.queue.leaf_queue import Decided, LeafQueue, evaluate
@@ -160,7 +161,9 @@ class Swaps:
             return False
         patience = leaf_usage.leaf.reclaim.claim_timeout
         leaves = map(usage.snapshot.leaves.__getitem__, sorted(self.inputs.cache.evicting))
-        ends = [each.eviction.at + patience for leaf in leaves for each in leaf.evicting if each.eviction is not None]
+        ends = [
+            later(each.eviction.at, patience) for leaf in leaves for each in leaf.evicting if each.eviction is not None
+        ]
         self.waits.wake(*ends)
         is_soon = self._is_evicting or any(end > usage.now for end in ends)
         return is_soon and leaf_usage.may_hold(quantities, workload)

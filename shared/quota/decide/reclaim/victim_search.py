@@ -7,6 +7,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from datetime import datetime
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, OverSince
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
@@ -89,9 +90,9 @@ class VictimSearch:
     ) -> RunningWorkload | None:
         """Return the first victim of this leaf for lost capacity, among workloads with pods without a node."""
         grace, now = self.usage.snapshot.world.settings.loss_grace_period, self.usage.now
-        lost = [key for key in keys if self._is_past(self._delays.over_since.get((group, key), now) + grace)]
+        lost = [key for key in keys if self._is_past(later(self._delays.over_since.get((group, key), now), grace))]
         unplaced = {
-            each.id for each in leaf_usage.leaf.without_place if lost and self._is_past(_lost(each, now) + grace)
+            each.id for each in leaf_usage.leaf.without_place if lost and self._is_past(later(_lost(each, now), grace))
         }
         return self._least_important_of(leaf_usage, frozenset(lost), unplaced) if unplaced else None
 
@@ -122,12 +123,12 @@ class VictimSearch:
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Return whether the exemption after start since its start is over, or delays do not matter here."""
         since = min(running.since, self.usage.now)
-        return self._is_past(since + leaf_usage.leaf.reclaim.exempt_after_start)
+        return self._is_past(later(since, leaf_usage.leaf.reclaim.exempt_after_start))
 
     def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
         """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""
         since = self._delays.over_since.get((group, key), self.usage.now)
-        return self._is_past(since + leaf_usage.leaf.reclaim.grace_period)
+        return self._is_past(later(since, leaf_usage.leaf.reclaim.grace_period))
 
     def _is_past(self, until: datetime) -> bool:
         if until <= self.usage.now or self._delays.ignored:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_rows import PendingRows, waiting_as_data
 from shared.quota.decide.plan import plan
@@ -87,7 +88,7 @@ def run(  # noqa: PLR0913
         if left <= 0 or (settled and cycles is None):
             break
         world = end_now(world, ends(evicting)) if evicting else world
-        now = latest.wake_at if is_still and cycles is None and latest.wake_at else now + step
+        now = latest.wake_at if is_still and cycles is None and latest.wake_at else later(now, step)
     return SimulationRun(tuple(plans), latest, measure(world, now, snapshot), world, settled, most_ending)
 
 

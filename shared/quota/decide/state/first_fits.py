@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from shared.api.durations import later
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, FlavorChoice, borrowing_order
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -129,7 +130,7 @@ def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | No
     if held_back_from is None or leaf.patience is None:
         return None
     patient = (each.queued for each in leaf.pending if each.queued > held_back_from)
-    return min((queued + leaf.patience for queued in patient), default=None)
+    return min((later(queued, leaf.patience) for queued in patient), default=None)
 
 
 def _step(

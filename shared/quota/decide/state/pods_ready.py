@@ -6,6 +6,7 @@ docs/specification.md §8.
 from collections.abc import Iterator
 from datetime import datetime
 
+from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -26,10 +27,11 @@ def deadline(
         return None, EvictionRule.STARTUP_TIMEOUT
     if not admission.was_ready:
         since = max(admission.since, watched_since or admission.since)
-        return since + startup.timeout, EvictionRule.STARTUP_TIMEOUT
+        return later(since, startup.timeout), EvictionRule.STARTUP_TIMEOUT
     if startup.recovery_timeout is None:
         return None, EvictionRule.RECOVERY_TIMEOUT
-    return (admission.unready_since or admission.since) + startup.recovery_timeout, EvictionRule.RECOVERY_TIMEOUT
+    since = admission.unready_since or admission.since
+    return later(since, startup.recovery_timeout), EvictionRule.RECOVERY_TIMEOUT
 
 
 def deadlines(

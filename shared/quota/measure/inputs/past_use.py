@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from math import isqrt
 from typing import Final
 
+from shared.api.durations import later
 from shared.quota.measure.inputs.workload_set import KeyUse
 from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.model.tree import SYSTEM
@@ -101,7 +102,7 @@ class UseHistory:
 
     def _renewed(self, world: World, now: datetime) -> "UseHistory":
         """Bring everything to a new `as_of`, and sum the parents again."""
-        as_of = now + max(self.half_life / PERIODS, timedelta(seconds=1))
+        as_of = later(now, max(self.half_life / PERIODS, timedelta(seconds=1)))
         fresh = replace(self, as_of=as_of)
         draft = _Draft({})
         for name, by_key in self.amounts.items():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from shared.api.durations import earlier, later
 from shared.quota.measure.inputs.workload_set import ShapeCount, WorkloadSet, queue_order
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_totals import (
@@ -87,7 +88,7 @@ class LeafSnapshot:
         """Workloads that were queued at that moment or before hold back those behind them while they wait."""
         if self.group.queueing is QueueingStrategy.STRICT_FIFO:
             return _END
-        return None if self.patience is None else now - self.patience
+        return None if self.patience is None else earlier(now, self.patience)
 
     def options(self, workload: Workload) -> Options:
         """Return which flavors `workload` may take here; cached per shape."""
@@ -138,7 +139,8 @@ def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datet
     if not head.patience or len(pending) < 2 or not head.has_choice:
         return
     step = max(head.patience / 8, _SECOND)
-    due = _BEGINNING + -((_BEGINNING - pending[0].queued - head.patience) // step) * step
+    since_beginning: timedelta = pending[0].queued - _BEGINNING
+    due = later(_BEGINNING, -(-(since_beginning + head.patience) // step) * step)
     if due > now:
         yield due
 

@@ -3,16 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
 from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.eligibility import codependent_sets
 from shared.quota.model.lifecycle import Inactive, reclaim_in_force, startup_in_force, stop_in_force
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
 from shared.quota.model.tree import Group, QueueingStrategy, StopPolicy
-
-_LONGEST: Final = timedelta(days=36500)
-"""A patience above a century never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +54,4 @@ def _patience(leaf: Group, settings: QuotaSettings) -> timedelta | None:
     most = settings.maxima.queueing.patience
     if found is not None and most is not None:
         found = min(found, most)
-    return None if found is None or found > _LONGEST else found
+    return found

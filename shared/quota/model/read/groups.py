@@ -17,7 +17,7 @@ from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.parts import Schema
 from shared.api.crds.quotagroup import quotagroup_schema
 from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
-from shared.api.durations import read_duration
+from shared.api.durations import LONGEST, LONGEST_TEXT, read_stored_duration
 from shared.api.flavor import ResourceFlavor, read_resource_flavor
 from shared.api.quotagroup import (
     EntrySpec,
@@ -248,7 +248,10 @@ def _startup(spec: StartupSpec, found: list[Unread]) -> StartupOverrides:
 def _duration(text: str | None, field: str, found: list[Unread]) -> timedelta | None:
     if text is None:
         return None
-    duration = read_duration(text)
+    duration = read_stored_duration(text)
     if duration is None:
         found.append(Unread(BAD_FIELD, field, f"is {text!r}; write a duration such as 30s, 5m or 1h30m"))
-    return duration
+        return None
+    if duration > LONGEST:
+        found.append(Unread(BAD_FIELD, field, f"is {text!r}, longer than 100 years; write at most {LONGEST_TEXT}"))
+    return min(duration, LONGEST)

@@ -207,3 +207,14 @@ def test_any_spec_is_read_and_checked_without_an_exception(spec: dict[str, Any])
     group = read_group_manifest({"metadata": {"name": "a"}, "spec": spec})
     found = rules.check_tree(Tree.of([group]), rules.Context())
     assert len(rules.write_violations(found.violations).encode()) <= 4096
+
+
+def test_stored_duration_above_100_years_counts_as_100_years_and_is_reported() -> None:
+    spec = {"reclaim": {"claimTimeout": "79999999h"}, "queueing": {"patience": "999999999h"}}
+    found = read_group(json.dumps({"metadata": {"name": "vision"}, "spec": spec}).encode())
+    century = timedelta(hours=876_000)
+    assert (found.reclaim.claim_timeout, found.patience) == (century, century)
+    assert [(each.field, each.message) for each in found.unread] == [
+        ("spec.reclaim.claimTimeout", "is '79999999h', longer than 100 years; write at most 876000h"),
+        ("spec.queueing.patience", "is '999999999h', longer than 100 years; write at most 876000h"),
+    ]

@@ -325,6 +325,22 @@ GROUP_CASES = {
         "spec.reclaim.gracePeriod",
         by_schema=True,
     ),
+    "a duration of at most 100 years": Case(
+        "BadField",
+        {"reclaim": {"claimTimeout": "876000h", "notice": "52560000m", "exemptAfterStart": "999999999s"}},
+        {"reclaim": {"claimTimeout": "876000h1ms"}},
+        "is '876000h1ms', longer than 100 years; write at most 876000h",
+        "spec.reclaim.claimTimeout",
+        by_schema=True,
+    ),
+    "a duration that no computer adds to a moment": Case(
+        "BadField",
+        {"startup": {"timeout": "0"}},
+        {"startup": {"timeout": "999999999h999999999h"}},
+        "is '999999999h999999999h', longer than 100 years; write at most 876000h",
+        "spec.startup.timeout",
+        by_schema=True,
+    ),
     "a whole number": Case(
         "BadField",
         {"startup": {"limit": 1}},
