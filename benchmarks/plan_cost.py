@@ -4,6 +4,7 @@ CPU time of measuring and planning together, median and 99th percentile, in clus
 "finished" is the cycle in which one Job has ended; "started" is the next one, which sees the starts of that cycle.
 "first" is the first cycle of all: everything measured, and whatever has room started. "resized" is the cycle after the
 capacity has changed, and with it what every group is promised; "edited" the one after an edit of one group's quota.
+"noticed" is the cycle after another Job has arrived, while so many workloads of one leaf are under notice for one Job.
 "reference" is the same small piece of work beside each cycle: as far as it differs between two runs, the machine or the
 interpreter does.
 
@@ -16,6 +17,7 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from random import Random
 from statistics import median
 from typing import Final
@@ -27,11 +29,11 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import PodSet, Workload
 from shared.resources import Amount, FlavorResource
-from tests.builders import after, pending
+from tests.builders import after, pending, running
 
 FLAVORS: Final = ("a100", "t4")
 UNIT: Final = {"cpu": 1000, "memory": 1000, "gpu": 1}
@@ -66,6 +68,8 @@ SHAPES: Final = {
     "2000-groups-strict": Shape(100_000, 2_000, QueueingStrategy.STRICT_FIFO),
     "2000-groups-all-sizes": Shape(100_000, 2_000, all_sizes_differ=True),
 }
+
+VICTIMS: Final = {"500-victims": 500, "2000-victims": 2_000}
 
 
 def tree_of(shape: Shape) -> Tree:
@@ -195,6 +199,31 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
         yield what, spent
 
 
+def noticed(victims: int, rounds: int) -> Iterator[tuple[str, list[float]]]:
+    """Yield the CPU times of cycles in which so many small Jobs are under notice, for one large one."""
+    tree = Tree.of(
+        Group(name, quotas=(Entry("a100", min={"cpu": least}),))
+        for name, least in (("owner", victims), ("borrower", 0))
+    )
+    small = [
+        running("borrower", {"cpu": 1}, f"small-{number}", "a100", since=after(number)) for number in range(victims)
+    ]
+    notice = QuotaSettings(capacity=(("a100", "cpu", victims),), reclaim=ReclaimSettings(notice=timedelta(hours=10)))
+    world = World.of(tree, [Flavor("a100")], [*small, pending("owner", {"cpu": victims}, "large")], settings=notice)
+    snapshot, cache, spent, reference = None, CycleCache(), list[float](), list[float]()
+    for number in range(rounds + 2):
+        now = after(victims + number)
+        began = time.thread_time()
+        snapshot = measure(world, now, snapshot)
+        decided = plan(snapshot, cache)
+        spent.append((time.thread_time() - began) * 1000)
+        new = pending("borrower", {"cpu": 1}, f"new-{number}", created=now)
+        world = advance(world, decided, now).with_changes([(None, new)])
+        reference.append(time_to_read(small * (REFERENCE // victims)))
+    yield "noticed", spent[2:]
+    yield "reference", reference
+
+
 def time_to_read(workloads: list[Workload]) -> float:
     """CPU time in milliseconds to add up what these request."""
     began = time.thread_time()
@@ -208,14 +237,17 @@ def time_to_read(workloads: list[Workload]) -> float:
 def main() -> None:
     """Print one line per shape and cycle."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"some of {', '.join(SHAPES)}")
+    known = (*SHAPES, *VICTIMS)
+    parser.add_argument("shapes", nargs="*", metavar="SHAPE", help=f"some of {', '.join(known)}")
     parser.add_argument("--rounds", type=int, default=300)
     requested = parser.parse_args()
-    names = requested.shapes or list(SHAPES)
-    if unknown := set(names) - SHAPES.keys():
-        parser.error(f"unknown shape {', '.join(sorted(unknown))}: there are {', '.join(SHAPES)}")
+    names = requested.shapes or known
+    if unknown := set(names).difference(known):
+        parser.error(f"unknown shape {', '.join(sorted(unknown))}: there are {', '.join(known)}")
     for name in names:
-        for what, spent in measured(SHAPES[name], requested.rounds):
+        rounds = requested.rounds
+        rows = noticed(VICTIMS[name], rounds) if name in VICTIMS else measured(SHAPES[name], rounds)
+        for what, spent in rows:
             spent.sort()
             last = spent[min(len(spent) * 99 // 100, len(spent) - 1)]
             print(f"{name:<22}{what:<11}{median(spent):9.2f} ms median{last:9.2f} ms p99", flush=True)

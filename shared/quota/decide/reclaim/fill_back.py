@@ -5,7 +5,7 @@ with it present again, all of that still holds. So the set that is left is minim
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Iterable, Set
 from datetime import datetime
 
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
@@ -54,21 +54,36 @@ class Needs:
 
 
 def fill_back(usage: RoundUsage, evictions: EvictionPlan) -> None:
-    """Restore every victim that need not go: first who leaves its group within runtime, then the most important."""
+    """Restore every victim that need not go: first who leaves its group within runtime, then the most important.
+
+    Uses only grow meanwhile: of victims that are alike, none is restored once one was not.
+    """
     needs = Needs(usage, evictions)
-    offered = [(_importance(usage, each), each) for each in evictions.victims]
     restored: set[WorkloadId] = set()
-    queue = [(rank, number) for number, (rank, _) in enumerate(offered)]
+    alike = _alike(evictions.victims)
+    queue = [(_importance(usage, each[-1]), number) for number, each in enumerate(alike)]
     heapq.heapify(queue)
     while queue:
         rank, number = heapq.heappop(queue)
-        victim = offered[number][1]
+        victim = alike[number][-1]
         current = _importance(usage, victim)
-        if current != rank:
-            heapq.heappush(queue, (current, number))
-        elif _restore_if(usage, victim, needs):
+        if current == rank:
+            if not _restore_if(usage, victim, needs):
+                continue
             restored.add(victim.workload.id)
-    _strike(evictions, lambda victim: victim.workload.id in restored)
+            alike[number].pop()
+        if alike[number]:
+            heapq.heappush(queue, (_importance(usage, alike[number][-1]), number))
+    if restored:
+        _keep_running(evictions, restored)
+
+
+def _alike(victims: Iterable[Victim]) -> list[list[Victim]]:
+    """Return the victims of one leaf that request the same together, the most important last."""
+    found: dict[tuple[str, Quantities], list[Victim]] = {}
+    for victim in victims:
+        found.setdefault((victim.leaf_usage.name, victim.running.quantities), []).append(victim)
+    return [sorted(each, key=_importance_of_its_own, reverse=True) for each in found.values()]
 
 
 def _restore_if(usage: RoundUsage, victim: Victim, needs: Needs) -> bool:
@@ -83,10 +98,16 @@ def _importance(usage: RoundUsage, victim: Victim) -> Importance:
     """Lowest first. Within runtime: the leaf's charge with it and with its preemptors is not above runtime."""
     leaf_usage, running = victim.leaf_usage, victim.running
     beyond = any(usage.planned.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
-    return (beyond, -running.workload.priority, running.since, queue_order(running.workload))
+    return (beyond, *_importance_of_its_own(victim))
 
 
-def _strike(evictions: EvictionPlan, is_restored: Callable[[Victim], bool]) -> None:
-    evictions.victims = [each for each in evictions.victims if not is_restored(each)]
+def _importance_of_its_own(victim: Victim) -> tuple[int, datetime, Place]:
+    running = victim.running
+    return (-running.workload.priority, running.since, queue_order(running.workload))
+
+
+def _keep_running(evictions: EvictionPlan, restored: Set[WorkloadId]) -> None:
+    """Take the restored victims out of all plans."""
+    evictions.victims = [each for each in evictions.victims if each.workload.id not in restored]
     for preemptor in evictions.preemptors:
-        preemptor.victims = [each for each in preemptor.victims if not is_restored(each)]
+        preemptor.victims = [each for each in preemptor.victims if each.workload.id not in restored]

@@ -116,8 +116,9 @@ def _postpone(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, early: l
     while put_off:
         for preemptor in put_off:
             told.update(each.workload.id for each in preemptor.victims)
-            evictions.preemptors.remove(preemptor)
             keep(usage, evictions, waits, preemptor)
+        waiting.update(map(id, put_off))
+        evictions.preemptors = [each for each in evictions.preemptors if id(each) not in waiting]
         put_off = [each for each in evictions.preemptors if not _fits(usage, each)]
     still = {id(victim) for preemptor in evictions.preemptors for victim in preemptor.victims}
     evictions.victims = [

@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
+from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
+from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Keys
 from shared.quota.decide.waits import Waits
 from shared.quota.model.tree import ROOT, SYSTEM
-from shared.quota.model.workload import EvictionReason
+from shared.quota.model.workload import EvictionReason, WorkloadId
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
 
@@ -83,25 +85,52 @@ def cure(
         evictions.cured[group, excess.key] = excess.limit + _system_part(usage, group, excess.key)
     queue = [(_place(usage, leaf, over), leaf) for leaf in _leaves(usage, over)]
     heapq.heapify(queue)
+    candidates: dict[str, Iterator[RunningWorkload]] = {}
     while queue and (exceeded := [each for each in over if used_below(usage, group, each.key) > each.limit]):
         place, leaf = heapq.heappop(queue)
         current = _place(usage, leaf, exceeded)
         if current != place:
             heapq.heappush(queue, (current, leaf))
             continue
-        keys = [each.key for each in exceeded]
-        is_lost = rule is EvictionRule.CAPACITY
-        running = (search.without_a_place if is_lost else search.over_ceiling)(usage.leaf(leaf), group, keys)
+        running = _next_of(search, usage.leaf(leaf), exceeded, candidates)
         if running is None:
             continue
         used = {key for key, _ in running.quantities}
         key = next(each.key for each in exceeded if each.key in used)
-        reason = EvictionReason.CAPACITY_LOST if is_lost else EvictionReason.OVER_CEILING
+        reason = EvictionReason.CAPACITY_LOST if rule is EvictionRule.CAPACITY else EvictionReason.OVER_CEILING
         victim = Victim(running, usage.leaf(leaf), reason, rule, group, key)
         usage.vacate(victim.leaf_usage, victim.running)
         evictions.victims.append(victim)
         heapq.heappush(queue, (_place(usage, leaf, exceeded), leaf))
     waits.wake(*search.spared_until)
+
+
+def _next_of(
+    search: VictimSearch,
+    leaf_usage: LeafUsage,
+    exceeded: Sequence[Excess],
+    candidates: dict[str, Iterator[RunningWorkload]],
+) -> RunningWorkload | None:
+    """Return the least important workload of the leaf that uses an exceeded key and may go.
+
+    `candidates`: leaf -> its workloads that were not looked at yet. One that was passed over is never looked at again:
+    nobody is restored meanwhile, and no key becomes exceeded.
+    """
+    (group, _, _, rule), keys = exceeded[0], [each.key for each in exceeded]
+    is_lost = rule is EvictionRule.CAPACITY
+    wanted = search.keys_lost(group, keys) if is_lost else search.keys_over_ceiling(leaf_usage, group, keys)
+    if not wanted:
+        return None
+    line = candidates.get(leaf_usage.name)
+    if line is None:
+        lost = search.without_a_place(leaf_usage) if is_lost else frozenset[WorkloadId]()
+        running = leaf_usage.order(search.usage.now).running
+        line = candidates[leaf_usage.name] = (each for each in running if not is_lost or each.workload.id in lost)
+    for each in line:
+        is_using = each.workload.id not in leaf_usage.gone and any(key in wanted for key, _ in each.quantities)
+        if is_using and search.has_run_long_enough(leaf_usage, each):
+            return each
+    return None
 
 
 def _leaves(usage: RoundUsage, over: Sequence[Excess]) -> Iterator[str]:

@@ -4,8 +4,9 @@ from collections import Counter
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
+from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
-from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
@@ -75,7 +76,7 @@ def _next(
 
     A key that was over counts even if other victims of this cycle have brought it down: they may be filled back.
     """
-    least = leaf_usage.least_important(key)
+    least = leaf_usage.least_important(key, search.usage.now)
     if least is None or not search.may_go(leaf_usage, least, key):
         return None
     after = search.usage.planned

@@ -4,7 +4,8 @@ Judged after all entitled and opportunistic workloads, and after Strict mode: th
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 
 from shared.api.durations import later
@@ -40,6 +41,8 @@ class Swaps:
     usage: RoundUsage
     evictions: EvictionPlan
     waits: Waits
+    _waiting: dict[timedelta, bool] = field(default_factory=dict, init=False)
+    """claimTimeout -> whether an eviction under way has not taken that long yet."""
 
     def plan(self) -> None:
         """Try a swap for each workload that waits, is entitled nowhere, and has lower-priority ones in its leaf."""
@@ -159,14 +162,19 @@ class Swaps:
         usage, quantities = self.usage, assignment.quantities
         if usage.current.fits(leaf_usage.path, quantities) or not usage.planned.fits(leaf_usage.path, quantities):
             return False
-        patience = leaf_usage.leaf.reclaim.claim_timeout
-        leaves = map(usage.snapshot.leaves.__getitem__, sorted(self.inputs.cache.evicting))
-        ends = [
-            later(each.eviction.at, patience) for leaf in leaves for each in leaf.evicting if each.eviction is not None
-        ]
-        self.waits.wake(*ends)
-        is_soon = self._is_evicting or any(end > usage.now for end in ends)
+        is_soon = self._waits_for_evictions(leaf_usage.leaf.reclaim.claim_timeout) or self._is_evicting
         return is_soon and leaf_usage.may_hold(quantities, workload)
+
+    def _waits_for_evictions(self, patience: timedelta) -> bool:
+        """Return whether an eviction under way has not taken that long yet, and plan again when one has."""
+        found = self._waiting.get(patience)
+        if found is None:
+            leaves = map(self.usage.snapshot.leaves.__getitem__, self.inputs.cache.evicting)
+            began = (each.eviction.at for leaf in leaves for each in leaf.evicting if each.eviction is not None)
+            ends = [later(at, patience) for at in began]
+            self.waits.wake(*ends)
+            found = self._waiting[patience] = any(end > self.usage.now for end in ends)
+        return found
 
     def _plan_one(self, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
         """Plan to replace strictly lower-priority preemptible workloads of this leaf in these flavors, if possible."""

@@ -1,16 +1,19 @@
 """Which workloads must be evicted to bring a group back within its runtime. docs/specification.md §7.3 and §7.4.
 
-A search returns one victim at a time, because each eviction changes which leaves are over.
+A search returns one victim at a time, because each eviction changes which leaves are over. While it lasts, workloads
+are evicted and none is restored: so a group is less and less over, and a group without a victim stays without one.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from heapq import heapify, heappop, heapreplace
 
 from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, OverSince
+from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.eviction_plan import Victim
-from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.measure.fair_share import EXACT
 from shared.quota.model.tree import SYSTEM
@@ -26,40 +29,57 @@ class EvictionDelays:
     ignored: bool
 
 
+Branch = tuple[bool, int, str]
+"""Whether it has a weight, how far it is over its runtime in proportion to that (negated), its name."""
+
+
 class VictimSearch:
     """Which victims are searched: only those evictable now, or also those whose eviction is only delayed."""
 
-    __slots__ = ("_delayed", "_delays", "spared_until", "usage")
+    __slots__ = ("_branches", "_delayed", "_delays", "spared_until", "usage")
 
     def __init__(self, usage: RoundUsage, delays: EvictionDelays, *, delayed: bool = False) -> None:
         self.usage = usage
         self._delays = delays
         self._delayed = delayed
+        self._branches: dict[tuple[str, FlavorResource], list[Branch]] = {}
+        """(group, key) -> heap of its children that may have a victim, each with how far it was over when last seen."""
         self.spared_until: list[datetime] = []
         """When those who were passed over for a delay alone could go."""
 
     def in_branches(self, group: str, spared: str, key: FlavorResource) -> Victim | None:
-        """A victim below `group`, outside the branch `spared`, in a leaf over runtime on `key` at every level."""
-        for child in self._over(group, key):
-            if child == spared:
+        """Return a victim below `group`, outside the branch `spared`, in a leaf over runtime on `key` at every level.
+
+        First of the branch furthest over its runtime in proportion to weight; weight 0 before all, then by name.
+        """
+        branches = self._branches.get((group, key))
+        if branches is None:
+            children = (each for each in self.usage.snapshot.world.tree.children(group) if each not in (spared, SYSTEM))
+            found = (self._branch(child, key) for child in children)
+            branches = self._branches[group, key] = [each for each in found if each is not None]
+            heapify(branches)
+        while branches:
+            child = branches[0][-1]
+            current = self._branch(child, key)
+            if current is None:
+                heappop(branches)
                 continue
-            if child in self.usage.snapshot.leaves:
-                found = self._in_leaf_over(child, key)
-            else:
-                found = self.in_branches(child, spared, key)
-            if found is not None:
-                return found
+            heapreplace(branches, current)
+            if branches[0] is not current:
+                continue
+            is_leaf = child in self.usage.snapshot.leaves
+            victim = self._in_leaf_over(child, key) if is_leaf else self.in_branches(child, spared, key)
+            if victim is not None:
+                return victim
+            heappop(branches)
         return None
 
-    def _over(self, group: str, key: FlavorResource) -> list[str]:
-        """Children over their runtime, furthest in proportion to weight first, weight 0 before all, then by name."""
-        after, found = self.usage.planned, []
-        for child in self.usage.snapshot.world.tree.children(group):
-            excess = after.over_runtime(child, key)
-            if excess > 0 and child != SYSTEM:
-                weight = after.numbers(child, key).weight
-                found.append((weight > 0, -(excess << EXACT) // weight if weight else 0, child))
-        return [child for _, _, child in sorted(found)]
+    def _branch(self, child: str, key: FlavorResource) -> Branch | None:
+        excess = self.usage.planned.over_runtime(child, key)
+        if excess <= 0:
+            return None
+        weight = self.usage.planned.numbers(child, key).weight
+        return (weight > 0, -(excess << EXACT) // weight if weight else 0, child)
 
     def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:
         leaf_usage = self.usage.leaf(leaf)
@@ -79,22 +99,25 @@ class VictimSearch:
             return None
         return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
 
-    def over_ceiling(self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]) -> RunningWorkload | None:
-        """Return the first victim of this leaf when `group`, on its path, is over its ceiling on these keys."""
-        return self._least_important_of(
-            leaf_usage, frozenset(key for key in keys if self._grace_is_over(leaf_usage, group, key))
+    def keys_over_ceiling(
+        self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]
+    ) -> frozenset[FlavorResource]:
+        """Return the keys for which this leaf must shrink by now when `group`, on its path, is over its ceiling."""
+        return frozenset(key for key in keys if self._grace_is_over(leaf_usage, group, key))
+
+    def keys_lost(self, group: str, keys: Iterable[FlavorResource]) -> frozenset[FlavorResource]:
+        """Return the keys of which `group` has lost capacity long enough ago."""
+        grace, now = self.usage.snapshot.world.settings.loss_grace_period, self.usage.now
+        return frozenset(
+            key for key in keys if self._is_past(later(self._delays.over_since.get((group, key), now), grace))
         )
 
-    def without_a_place(
-        self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]
-    ) -> RunningWorkload | None:
-        """Return the first victim of this leaf for lost capacity, among workloads with pods without a node."""
+    def without_a_place(self, leaf_usage: LeafUsage) -> frozenset[WorkloadId]:
+        """Return the workloads of this leaf that have had pods without a node for long enough."""
         grace, now = self.usage.snapshot.world.settings.loss_grace_period, self.usage.now
-        lost = [key for key in keys if self._is_past(later(self._delays.over_since.get((group, key), now), grace))]
-        unplaced = {
-            each.id for each in leaf_usage.leaf.without_place if lost and self._is_past(later(_lost(each, now), grace))
-        }
-        return self._least_important_of(leaf_usage, frozenset(lost), unplaced) if unplaced else None
+        return frozenset(
+            each.id for each in leaf_usage.leaf.without_place if self._is_past(later(_lost(each, now), grace))
+        )
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
         """Return whether grace and exemptAfterStart let it be evicted; never what this cycle has started."""
@@ -105,25 +128,15 @@ class VictimSearch:
 
     def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
         """Return the least important evictable workload of the leaf that uses `key`."""
-        return self._least_important_of(leaf_usage, frozenset((key,)))
-
-    def _least_important_of(
-        self, leaf_usage: LeafUsage, keys: Set[FlavorResource], only: Set[WorkloadId] | None = None
-    ) -> RunningWorkload | None:
-        for running in leaf_usage.running if keys else ():
-            if only is not None and running.workload.id not in only:
-                continue
-            uses_one = running.workload.id not in leaf_usage.gone and any(
-                each in keys for each, _ in running.quantities
-            )
-            if uses_one and self.has_run_long_enough(leaf_usage, running):
-                return running
-        return None
+        order = leaf_usage.order(self.usage.now)
+        first, ready = order.first(key), order.first_ready(key)
+        if first is ready or self._is_past(order.exempt_ends(key)):
+            return first
+        return ready
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Return whether the exemption after start since its start is over, or delays do not matter here."""
-        since = min(running.since, self.usage.now)
-        return self._is_past(later(since, leaf_usage.leaf.reclaim.exempt_after_start))
+        return self._is_past(leaf_usage.order(self.usage.now).exempt_until(running))
 
     def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
         """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""

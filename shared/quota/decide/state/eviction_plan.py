@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload
+from shared.quota.decide.recycling_order import RunningWorkload
+from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupKey, Quantities
 from shared.quota.model.workload import EvictionReason, Flavors, Workload

@@ -4,11 +4,11 @@ Entitlement and over-runtime are judged on these; what is available on the path 
 """
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
-from typing import NamedTuple
 
 from shared.quota.decide.decisions import LeafSums
+from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload
 from shared.quota.decide.state.usage import Path, Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -17,20 +17,6 @@ from shared.quota.model.workload import Flavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 Sums = dict[FlavorResource, Amount]
-_END = datetime.max.replace(tzinfo=UTC)
-
-
-class RunningWorkload(NamedTuple):
-    """A running workload, its quantities and the time of its latest start."""
-
-    workload: Workload
-    quantities: Quantities
-    since: datetime
-
-    @property
-    def rank(self) -> tuple[int, timedelta]:
-        """Sort key: the lowest is recycled first; lowest priority, then latest started."""
-        return (self.workload.priority, _END - self.since)
 
 
 class LeafUsage:
@@ -40,7 +26,7 @@ class LeafUsage:
         "_admitted",
         "_lower",
         "_numbers",
-        "_running",
+        "_order",
         "_unanswered",
         "claimed",
         "gone",
@@ -77,7 +63,7 @@ class LeafUsage:
             ]
             self._admitted = tuple(each for each in leaf.admitted if each.id not in started)
         self._numbers = numbers
-        self._running: tuple[RunningWorkload, ...] | None = None
+        self._order: RecyclingOrder | None = None
         self._unanswered: tuple[Workload, ...] | None = None
         self._lower: dict[int, Sums] = {}
 
@@ -98,16 +84,16 @@ class LeafUsage:
         """Return the leaf's frozen numbers."""
         return self._numbers.get(key, NO_NUMBERS)
 
-    @property
-    def running(self) -> tuple[RunningWorkload, ...]:
-        """Running preemptible workloads, in the order of recycling; without those that this cycle starts.
+    def order(self, now: datetime) -> RecyclingOrder:
+        """Return the running preemptible workloads in the order of recycling; without those that this cycle starts.
 
         Workloads of one priority that started at the same moment are in the reverse of the queue's order.
         """
-        if self._running is None:
+        if self._order is None:
             last_queued_first = (running_workload(each) for each in reversed(self._admitted) if each.preemptible)
-            self._running = tuple(sorted(last_queued_first, key=lambda each: each.rank))
-        return self._running
+            running = sorted(last_queued_first, key=lambda each: each.rank)
+            self._order = RecyclingOrder(running, self.gone, now, self.leaf.reclaim.exempt_after_start)
+        return self._order
 
     @property
     def unanswered(self) -> tuple[Workload, ...]:
@@ -125,11 +111,15 @@ class LeafUsage:
         else:
             _add(self.non_preemptible, quantities)
 
-    def least_important(self, key: FlavorResource) -> RunningWorkload | None:
+    def least_important(self, key: FlavorResource, now: datetime) -> RunningWorkload | None:
         """Return the first to recycle of all preemptible workloads that use `key`, those started now included."""
-        present = (each for each in (*self.started_now, *self.running) if each.workload.id not in self.gone)
-        using = (each for each in present if any(used == key for used, _ in each.quantities))
-        return min(using, key=lambda each: each.rank, default=None)
+        started = [
+            each
+            for each in self.started_now
+            if each.workload.id not in self.gone and any(used == key for used, _ in each.quantities)
+        ]
+        before = self.order(now).first(key)
+        return min((*started, *((before,) if before is not None else ())), key=lambda each: each.rank, default=None)
 
     def reserve(self, quantities: Quantities, workload: Workload) -> None:
         """Count a claim, or a delayed reservation, for a workload of this leaf."""
@@ -153,6 +143,8 @@ class LeafUsage:
     def restore(self, workload: Workload) -> None:
         """Undo `vacate`."""
         self.gone.discard(workload.id)
+        if self._order is not None:
+            self._order.restore(workload.id)
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
         """What running workloads of lower priority use that could be preempted in the group, or are evicted now."""

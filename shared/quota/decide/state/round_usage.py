@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from shared.quota.decide.decisions import Start
-from shared.quota.decide.state.leaf_usage import LeafUsage, RunningWorkload, flavors_of
+from shared.quota.decide.recycling_order import RunningWorkload
+from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
 from shared.quota.decide.state.usage import Available, Path, Quantities, Usage, UsageLimits, quantities_of
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums

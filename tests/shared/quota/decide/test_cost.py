@@ -4,12 +4,9 @@ The counts repeat themselves, but for the order of sets. Who makes a cycle cheap
 says why.
 """
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from types import FrameType
 from typing import Any
 
 from shared.quota.decide.decisions import Plan
@@ -23,6 +20,7 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import ReclaimOverrides, Tree, WhenCanBorrow
 from shared.resources import FlavorResource
 from tests.builders import after, pending
+from tests.shared.quota.decide.counted_calls import counted_calls
 from tests.shared.quota.decide.plan_words import given
 from tests.trees import group, tree
 
@@ -58,30 +56,13 @@ class Process:
 
     def cycle(self) -> Plan:
         """Measure, decide, carry out; 10 seconds pass."""
-        with _counted_calls() as measuring:
+        with counted_calls() as measuring:
             self._snapshot = measure(self.world, self._now, self._snapshot)
-        with _counted_calls() as deciding:
+        with counted_calls() as deciding:
             decided = plan(self._snapshot, self._cache)
         self.costs.append((len(measuring), len(deciding)))
         self.world, self._now = advance(self.world, decided, self._now), self._now + STEP
         return decided
-
-
-@contextmanager
-def _counted_calls() -> Iterator[list[str]]:
-    """The file of each function of the engine that is called, or goes on as a generator, meanwhile."""
-    calls: list[str] = []
-
-    def trace(frame: FrameType, _event: str, _argument: object) -> None:
-        if "/shared/quota/" in frame.f_code.co_filename:
-            calls.append(frame.f_code.co_filename)
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield calls
-    finally:
-        sys.settrace(before)
 
 
 def _cluster() -> World:

@@ -1,0 +1,97 @@
+"""In which order the running workloads of a leaf are recycled; those that are evicted already are passed over.
+
+A workload that was evicted is passed over once, not at every search: a plan of n victims takes n steps. One that is
+restored is found again.
+
+See docs/specification.md §7.4.
+"""
+
+from collections.abc import Sequence, Set
+from datetime import UTC, datetime, timedelta
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from shared.api.durations import later
+from shared.quota.measure.static.pod_set_choices import Counted
+from shared.quota.model.workload import Workload, WorkloadId
+from shared.resources import FlavorResource
+
+_END = datetime.max.replace(tzinfo=UTC)
+
+
+class RunningWorkload(NamedTuple):
+    """A running workload, its quantities and the time of its latest start."""
+
+    workload: Workload
+    quantities: Counted
+    since: datetime
+
+    @property
+    def rank(self) -> tuple[int, timedelta]:
+        """Sort key: the lowest is recycled first; lowest priority, then latest started."""
+        return (self.workload.priority, _END - self.since)
+
+
+class RecyclingOrder:
+    """The workloads of one leaf that can be recycled, least important first."""
+
+    __slots__ = ("_all", "_evicted", "_exempt", "_exempt_ends", "_ids", "_now", "_place_of", "_ready", "running")
+
+    def __init__(
+        self, running: Sequence[RunningWorkload], evicted: Set[WorkloadId], now: datetime, exempt: timedelta
+    ) -> None:
+        """`evicted` is read at each search; `exempt`: for so long after its start, none of them goes."""
+        self.running = running
+        self._evicted = evicted
+        self._now = now
+        self._exempt = exempt
+        self._ids = [each.workload.id for each in running]
+        self._place_of = {workload_id: place for place, workload_id in enumerate(self._ids)}
+        self._all: dict[FlavorResource, list[int]] = {}
+        """key -> heap of the places of those that use it. Evicted ones are removed when they come first."""
+        self._ready: dict[FlavorResource, list[int]] = {}
+        """key -> heap of the places of those that use it and are not exempt."""
+        self._exempt_ends: dict[FlavorResource, datetime] = {}
+        """key -> when the first one that uses it stops being exempt."""
+        for place, each in enumerate(running):
+            ends = self.exempt_until(each)
+            for key, _ in each.quantities:
+                self._all.setdefault(key, []).append(place)
+                if ends <= now:
+                    self._ready.setdefault(key, []).append(place)
+                else:
+                    self._exempt_ends[key] = min(ends, self._exempt_ends.get(key, ends))
+
+    def first(self, key: FlavorResource) -> RunningWorkload | None:
+        """Return the least important workload that uses `key`."""
+        return self._first_of(self._all.get(key))
+
+    def first_ready(self, key: FlavorResource) -> RunningWorkload | None:
+        """Return the least important workload that uses `key` and is not exempt."""
+        return self._first_of(self._ready.get(key))
+
+    def exempt_ends(self, key: FlavorResource) -> datetime:
+        """Return when the first workload that uses `key` stops being exempt; there must be one that is."""
+        return self._exempt_ends[key]
+
+    def exempt_until(self, each: RunningWorkload) -> datetime:
+        """Return when this workload stops being exempt; one that starts in the future starts now."""
+        return later(min(each.since, self._now), self._exempt)
+
+    def restore(self, workload: WorkloadId) -> None:
+        """Return this workload again: it is not evicted any more."""
+        place = self._place_of.get(workload)
+        if place is None:
+            return
+        restored = self.running[place]
+        heaps = (self._all, self._ready) if self.exempt_until(restored) <= self._now else (self._all,)
+        for key, _ in restored.quantities:
+            for heap in heaps:
+                heappush(heap[key], place)
+
+    def _first_of(self, places: list[int] | None) -> RunningWorkload | None:
+        while places:
+            if self._ids[places[0]] not in self._evicted:
+                return self.running[places[0]]
+            heappop(places)
+        return None
