@@ -7,10 +7,10 @@ import click
 import yaml
 
 from cli.convert.conversion import Conversion
-from cli.convert.elastic_quota import convert_elastic_quotas
-from cli.convert.kueue import convert_kueue
+from cli.convert.koordinator.elastic_quotas import convert_elastic_quotas
+from cli.convert.kueue.queues import convert_kueue
 from cli.convert.resource_quota import convert_resource_quotas
-from cli.convert.volcano import convert_queues
+from cli.convert.volcano.queues import convert_queues
 from cli.read.manifests import read_manifests
 from cli.render.data import print_data
 from shared.problems import Problem
@@ -38,7 +38,7 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     convert_queues(manifests, made)
     convert_resource_quotas(manifests, made)
     documents = made.documents()
-    if not documents:
+    if not (documents or made.notes):
         raise Problem(f"there is nothing to convert in {', '.join(files)}: no quota object of another system")
     if output == "json":
         print_data({"apiVersion": "v1", "kind": "List", "items": documents}, "json")

@@ -53,16 +53,24 @@ class Conversion:
     namespaces: dict[str, dict[str, Any]] = field(default_factory=dict)
     _sources: dict[str, Manifest] = field(default_factory=dict)
     """By the name of the group made of it."""
+    _told: set[str] = field(default_factory=set)
+    """The texts of notes that are not repeated for each object."""
 
     def read_namespaces(self, manifests: Iterable[Manifest]) -> None:
         """Read the namespaces in the files, so that one that is labelled keeps what it has."""
         found = [each for each in manifests if (each.api_version, each.kind) == ("v1", "Namespace")]
         check_unique(found)
-        self.namespaces |= {each.name: as_written(each.body) for each in found}
+        self.namespaces |= {each.name: as_written(each) for each in found}
 
     def note(self, manifest: Manifest, place: str, text: str) -> None:
         """Add a note on what differs at a field."""
         self.notes.append(Note(manifest, place, text))
+
+    def note_once(self, manifest: Manifest, place: str, text: str) -> None:
+        """Add a note that is about many objects, at the first of them."""
+        if text not in self._told:
+            self._told.add(text)
+            self.note(manifest, place, text)
 
     def note_left_out(self, manifest: Manifest, known: Iterable[str]) -> None:
         """Add a note for each field of the spec that the conversion does not read."""
@@ -126,9 +134,11 @@ def where(manifest: Manifest, place: str) -> str:
     return f"{manifest.file}:{manifest.line_of(place)}: {manifest.label} {place}".rstrip()
 
 
-def as_written(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object without what the API server and kubectl have added to it, so that it can be applied again."""
-    metadata = {key: value for key, value in body["metadata"].items() if key not in _ADDED}
+def as_written(manifest: Manifest) -> dict[str, Any]:
+    """Return an object without what was added to it by the API server, by kubectl and when its file was read."""
+    body = manifest.body
+    added = _ADDED | {"name"} if manifest.is_name_generated else _ADDED
+    metadata = {key: value for key, value in body["metadata"].items() if key not in added}
     annotations = {key: value for key, value in (metadata.pop("annotations", None) or {}).items() if key != _APPLIED}
     if annotations:
         metadata["annotations"] = annotations

@@ -114,6 +114,25 @@ def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> 
                 parent.set("min", {key.resource: promised if most is None else min(promised, most)}, key.flavor)
 
 
+def join_entries(groups: Mapping[str, QuotaGroupDraft]) -> None:
+    """Let the entries of each parent cover equal or disjoint resources, as they must: what is added has min 0.
+
+    Its children may combine resources in different ways, each by itself legal; no child gets more or less by this.
+    """
+    for parent in (each for each in groups.values() if each.is_parent):
+        covered: dict[str, dict[str, None]] = {flavor: {} for flavor in parent.entries}
+        for key in parent.keys():  # noqa: SIM118 - not a mapping
+            covered[key.flavor][key.resource] = None
+        for _ in parent.entries:  # a round joins neighbours; no chain of overlaps is longer than the entries
+            for flavor, own in covered.items():
+                for other in covered.values():
+                    covered[flavor] = covered[flavor] | other if own.keys() & other.keys() else covered[flavor]
+        for flavor, resources in covered.items():
+            for key in (FlavorResource(flavor, each) for each in resources):
+                if parent.amount("min", key) is None:
+                    parent.set("min", {key.resource: 0}, flavor)
+
+
 def cover_parents(groups: Mapping[str, QuotaGroupDraft]) -> None:
     """Give each group the keys of its parent that it does not name, with min 0: it may use what is idle, up to max."""
     for child in parents_first(groups):

@@ -5,8 +5,9 @@ A broken file raises UnreadableFile with file and line; the meaning of objects i
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ STANDARD_INPUT: Final = "-"
 CLUSTER: Final = "cluster"
 """The file name of objects from the live cluster."""
 _MAX_DEPTH: Final = 200
+_MAX_PREFIX: Final = 58
+"""The API server cuts `generateName` to this length, and appends five characters."""
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
@@ -34,7 +37,10 @@ class UnreadableFile(Problem):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One object. `line` is where its document starts, 1-based; `document` the text from there, for finding fields."""
+    """One object. `line` is where its document starts, 1-based; `document` the text from there, for finding fields.
+
+    One with `generateName` alone has a name made of that and a number, in `body` too.
+    """
 
     kind: str
     api_version: str
@@ -47,6 +53,7 @@ class Manifest:
     at: tuple[str | int, ...] = ()
     governed: Kind | None = None
     """The governed kind in a cluster's settings."""
+    is_name_generated: bool = False
 
     @property
     def label(self) -> str:
@@ -64,7 +71,18 @@ class Manifest:
 
 def read_manifests(paths: Iterable[str]) -> list[Manifest]:
     """Read every object in `paths`, in order; a folder means all manifests below it, by name. Raises UnreadableFile."""
-    return [manifest for path in paths for file in _files(path) for manifest in _read_file(file)]
+    numbers = Counter[str]()
+    return [_named(manifest, numbers) for path in paths for file in _files(path) for manifest in _read_file(file)]
+
+
+def _named(manifest: Manifest, numbers: Counter[str]) -> Manifest:
+    """Give an object whose name the API server would generate one of that form: `train-` becomes `train-00001`."""
+    if not manifest.is_name_generated:
+        return manifest
+    prefix = manifest.name[:_MAX_PREFIX]
+    numbers[prefix] += 1
+    name = f"{prefix}{numbers[prefix]:05}"
+    return replace(manifest, name=name, body={**manifest.body, "metadata": {**manifest.body["metadata"], "name": name}})
 
 
 def _files(path: str) -> Iterator[str]:
@@ -209,13 +227,14 @@ def _manifest(file: str, line: int, document: str, body: dict[str, Any], at: tup
     kind, api_version = body.get("kind"), body.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
         raise UnreadableFile(file, line, "has no kind or no apiVersion; every Kubernetes object says both")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(name, str):
-        raise UnreadableFile(file, line, f"{kind} has no metadata.name")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    given, prefix = metadata.get("name"), metadata.get("generateName")
+    name = given or prefix
+    if not isinstance(name, str) or not name:
+        raise UnreadableFile(file, line, f"{kind} has no metadata.name and no metadata.generateName")
     namespace = metadata.get("namespace")
-    return Manifest(
-        kind, api_version, name, namespace if isinstance(namespace, str) else None, body, file, line, document, at
-    )
+    namespace = namespace if isinstance(namespace, str) else None
+    return Manifest(kind, api_version, name, namespace, body, file, line, document, at, is_name_generated=not given)
 
 
 def _steps(field: str) -> Iterator[str | int]:

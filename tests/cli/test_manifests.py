@@ -111,3 +111,17 @@ def test_broken_file_is_reported_with_line_and_reason(tmp_path: Path, text: str 
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="no such file or folder"):
         read_manifests([str(tmp_path / "absent.yaml")])
+
+
+def test_generated_names_are_numbered_in_the_form_of_the_api_server(tmp_path: Path) -> None:
+    named = "apiVersion: v1\nkind: Pod\nmetadata: {generateName: %s}\n---\n"
+    found = read_manifests([_write(tmp_path, "a.yaml", named % "a-" + named % "a-" + named % ("b" * 60))])
+    assert [each.name for each in found] == ["a-00001", "a-00002", "b" * 58 + "00001"]
+    assert [each.body["metadata"]["name"] for each in found] == [each.name for each in found]
+
+
+def test_given_name_comes_before_a_generated_one(tmp_path: Path) -> None:
+    (pod,) = read_manifests(
+        [_write(tmp_path, "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p, generateName: q-}\n")]
+    )
+    assert (pod.name, pod.is_name_generated) == ("p", False)

@@ -79,11 +79,13 @@ def test_queue_and_cohort_of_one_name_get_two_groups(tmp_path: Path) -> None:
 
 def test_weights_are_whole_numbers_for_every_sibling_and_resource(tmp_path: Path) -> None:
     shares = {"a": {"weight": "0.5"}, "b": {"weight": 2}}
-    text = "".join(queue(name, resourceGroups=quotas(cpu=1, gpu=1), fairSharing=each) for name, each in shares.items())
+    text = "".join(
+        queue(name, resourceGroups=quotas(cpu=1, memory=1), fairSharing=each) for name, each in shares.items()
+    )
     made = Converted(tmp_path, text + queue("c") + queue("other", "elsewhere"))
     assert {name: made.spec(name)["quotas"][0].get("weight") for name in ("a", "b", "c", "other")} == {
-        "a": {"cpu": "1", "gpu": "1"},
-        "b": {"cpu": "4", "gpu": "4"},
+        "a": {"cpu": "1", "memory": "1"},
+        "b": {"cpu": "4", "memory": "4"},
         "c": {"cpu": "2"},
         "other": None,
     }

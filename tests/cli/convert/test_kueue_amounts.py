@@ -49,9 +49,9 @@ def draw_node(rng: random.Random, parent: str | None, *, leaf: bool) -> dict[str
 def written(name: str, node: dict[str, Any]) -> str:
     limits = {key: node[key] for key in ("nominalQuota", "borrowingLimit", "lendingLimit") if node[key] is not None}
     if node["leaf"]:
-        return queue(name, node["parent"], resourceGroups=quotas(gpu=limits))
+        return queue(name, node["parent"], resourceGroups=quotas(memory=limits))
     parent = {"parentName": node["parent"]} if node["parent"] else {}
-    return kueue("Cohort", name, {**parent, "resourceGroups": quotas(gpu=limits)})
+    return kueue("Cohort", name, {**parent, "resourceGroups": quotas(memory=limits)})
 
 
 class Kueue:
@@ -90,7 +90,7 @@ def room(groups: dict[str, Group], used: dict[str, int], leaf: str) -> int:
     """How much more the leaf may use until a ceiling on its path is reached (docs/specification.md, charge)."""
 
     def limit(name: str, field: str) -> int | None:
-        return next((getattr(entry, field).get("gpu") for entry in groups[name].quotas), None)
+        return next((getattr(entry, field).get("memory") for entry in groups[name].quotas), None)
 
     def guarantee(name: str) -> int:
         lent = limit(name, "lending_limit")

@@ -5,13 +5,15 @@ is its nominalQuota and the sum of its children's. Cohorts without a parent shar
 do queues without a cohort: their groups get borrowingLimit 0.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from cli.convert.conversion import NAMESPACE_NAME, Conversion, read_object, read_one, select_namespaces
-from cli.convert.draft import QuotaGroupDraft, cover_children
-from cli.convert.kueue_objects import (
+from cli.convert.draft import QuotaGroupDraft, cover_children, join_entries
+from cli.convert.kueue.flavors import convert_flavors
+from cli.convert.kueue.local_queues import LocalQueues
+from cli.convert.kueue.objects import (
     CLUSTER_QUEUE_FIELDS,
     COHORT_FIELDS,
     ClusterQueueSpec,
@@ -20,16 +22,16 @@ from cli.convert.kueue_objects import (
     read_cluster_queue,
     read_cohort,
 )
-from cli.convert.kueue_workloads import LocalQueues, convert_priority_classes, convert_workloads
+from cli.convert.kueue.workloads import convert_priority_classes, convert_workloads
 from cli.convert.weights import Weights
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.names import API_VERSION
 from shared.quota.measure.static.capacity import UNCOUNTED
 
 KUEUE: Final = "kueue.x-k8s.io/"
-_FLAVOR_FIELDS: Final = ("nodeLabels", "nodeTaints", "tolerations")
 _CONVERTED: Final = frozenset({"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass"})
+_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
+_HUGE_PAGES: Final = "hugepages-"
 _MADE_BY_KUEUE: Final = "Workload"
 _NO_NAMESPACE: Final = {"matchExpressions": [{"key": NAMESPACE_NAME, "operator": "DoesNotExist"}]}
 
@@ -41,8 +43,8 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
         if each.api_version.startswith(KUEUE):
             of_kind.setdefault(each.kind, []).append(each)
     check_unique(each for found in of_kind.values() for each in found)
-    made.flavors += [_convert_flavor(each, made) for each in of_kind.get("ResourceFlavor", ())]
-    tree = _CohortTree(made)
+    names = convert_flavors(of_kind.get("ResourceFlavor", ()), made)
+    tree = _CohortTree(made, names)
     leaves = [tree.add_queue(each) for each in of_kind.get("ClusterQueue", ())]
     for manifest in of_kind.get("Cohort", ()):
         tree.add_cohort(manifest)
@@ -59,13 +61,6 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
             made.note(manifest, "", "has no counterpart and is left out")
 
 
-def _convert_flavor(manifest: Manifest, made: Conversion) -> dict[str, object]:
-    spec = manifest.body.get("spec") or {}
-    kept = {name: spec[name] for name in _FLAVOR_FIELDS if spec.get(name)}
-    made.note_left_out(manifest, _FLAVOR_FIELDS)
-    return {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": manifest.name}, "spec": kept}
-
-
 @dataclass(frozen=True, slots=True)
 class _Leaf:
     """A ClusterQueue and the group made of it."""
@@ -78,8 +73,9 @@ class _Leaf:
 class _CohortTree:
     """The groups of ClusterQueues and Cohorts. A cohort that is only named exists in Kueue, so here too."""
 
-    def __init__(self, made: Conversion) -> None:
+    def __init__(self, made: Conversion, flavors: Mapping[str, str]) -> None:
         self._made = made
+        self._flavors = flavors
         self._weights = Weights()
         self._cohorts: dict[str, QuotaGroupDraft] = {}
         self._wanted: list[tuple[QuotaGroupDraft, str, Manifest]] = []
@@ -90,7 +86,7 @@ class _CohortTree:
         spec = read_object(read_cluster_queue, manifest).spec
         draft = self._made.add_group(manifest, manifest.name, "queue")
         draft.spec |= _policies(spec)
-        _set_quotas(draft, manifest, spec.resource_groups, self._made)
+        self._set_quotas(draft, manifest, spec.resource_groups)
         _note_policies(manifest, spec, self._made)
         self._made.note_left_out(manifest, CLUSTER_QUEUE_FIELDS)
         self._weights.add(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
@@ -101,7 +97,7 @@ class _CohortTree:
         """Add the parent of a Cohort. Raises Problem when it cannot be read."""
         spec = read_object(read_cohort, manifest).spec
         draft = self._add_parent(manifest, manifest.name)
-        _set_quotas(draft, manifest, spec.resource_groups, self._made)
+        self._set_quotas(draft, manifest, spec.resource_groups)
         self._made.note_left_out(manifest, COHORT_FIELDS)
         self._weights.add(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
         self._wanted.append((draft, spec.parent_name or spec.parent, manifest))
@@ -116,6 +112,7 @@ class _CohortTree:
     def derive_limits(self) -> None:
         """Set the limits that depend on the whole tree: min of parents, borrowingLimit of the first level, weights."""
         cover_children(self._made.groups, additive=True)
+        join_entries(self._made.groups)
         for draft in self._made.groups.values():
             for key in list(draft.keys()):
                 if draft.parent is None:
@@ -124,26 +121,37 @@ class _CohortTree:
                     del draft.entries[key.flavor]["lendingLimit"][key.resource]
         self._weights.write(self._made.groups)
 
+    def _set_quotas(self, draft: QuotaGroupDraft, manifest: Manifest, groups: Iterable[ResourceGroupView]) -> None:
+        for place, flavor, quota in _written_quotas(groups):
+            reason = _why_uncounted(quota.name)
+            if reason is not None:
+                self._made.note(manifest, place, f"{quota.name} {reason}")
+                continue
+            limits = {
+                "min": quota.nominal_quota,
+                "borrowingLimit": quota.borrowing_limit,
+                "lendingLimit": quota.lending_limit,
+            }
+            for limit, quantity in limits.items():
+                if quantity is not None:
+                    amount = read_one(manifest, place, quota.name, quantity)
+                    draft.set(limit, {quota.name: amount}, self._flavors.get(flavor, flavor))
+
     def _add_parent(self, manifest: Manifest, cohort: str) -> QuotaGroupDraft:
         draft = self._cohorts[cohort] = self._made.add_group(manifest, cohort, "cohort", is_parent=True)
         return draft
 
 
-def _set_quotas(
-    draft: QuotaGroupDraft, manifest: Manifest, groups: Iterable[ResourceGroupView], made: Conversion
-) -> None:
-    for place, flavor, quota in _written_quotas(groups):
-        if quota.name in UNCOUNTED:
-            made.note(manifest, place, f"{quota.name} are not counted; keep a ResourceQuota for them")
-            continue
-        limits = {
-            "min": quota.nominal_quota,
-            "borrowingLimit": quota.borrowing_limit,
-            "lendingLimit": quota.lending_limit,
-        }
-        for limit, quantity in limits.items():
-            if quantity is not None:
-                draft.set(limit, {quota.name: read_one(manifest, place, quota.name, quantity)}, flavor)
+def _why_uncounted(resource: str) -> str | None:
+    """Return why there is no quota of a resource, or None for one that pods request."""
+    if resource in UNCOUNTED:
+        return "are not counted; keep a ResourceQuota for them"
+    if "/" in resource or resource in _NATIVE or resource.startswith(_HUGE_PAGES):
+        return None
+    return (
+        "is left out: no pod requests it by this name. Kueue computes it, by a transformation, or from devices "
+        "(which Quotree counts by class, with resources.devices)"
+    )
 
 
 def _written_quotas(groups: Iterable[ResourceGroupView]) -> Iterator[tuple[str, str, ResourceQuotaView]]:

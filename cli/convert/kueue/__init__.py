@@ -1,0 +1,1 @@
+"""Kueue: ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, priority classes, and the workloads that name queues."""
