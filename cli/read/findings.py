@@ -12,7 +12,7 @@ from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
-from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
@@ -39,6 +39,7 @@ def find(
         max_depth=settings.max_depth,
         capacity=capacity,
         maxima=settings.maxima,
+        counts_nodes=settings.capacity_source is CapacitySource.NODES,
     )
     tree = read_tree(objects, workloads)
     found = rules.check_tree(tree, context)

@@ -93,7 +93,11 @@ def test_built_in_groups_exist_without_a_file(tmp_path: Path) -> None:
 
 def test_pod_sets_of_a_group_are_judged_each_with_flavors_of_its_own(tmp_path: Path) -> None:
     """Sets of 3 and 2 cpu fit in flavors of 4: `simulate` starts them, so `check` does not say that they never do."""
-    flavor = "apiVersion: quotree.dev/v1alpha1\nkind: ResourceFlavor\nmetadata: {name: %s}\n---\n"
+    head = "apiVersion: quotree.dev/v1alpha1\nkind: ResourceFlavor\n"
+    flavors = "".join(
+        f"{head}metadata: {{name: {name}}}\nspec: {{nodeLabels: {{model: {name}}}, nodeTaints: []}}\n---\n"
+        for name in "xy"
+    )
     entry = "{flavor: %s, min: {cpu: 4}, max: {cpu: 4}}"
     group = GROUP % ("vision", f"{{quotas: [{entry % 'x'}, {entry % 'y'}]}}")
     pod = (
@@ -102,7 +106,7 @@ def test_pod_sets_of_a_group_are_judged_each_with_flavors_of_its_own(tmp_path: P
         "spec: {schedulingGates: [{name: quotree.dev/admission}], containers: [{name: main, image: none, "
         "resources: {requests: {cpu: %d}}}]}\n---\n"
     )
-    manifests = flavor % "x" + flavor % "y" + group + pod % ("one", "one", 3)
+    manifests = flavors + group + pod % ("one", "one", 3)
     closed = "quota: {openGroups: false}"
     assert check_output(tmp_path, manifests + pod % ("two", "two", 2), closed) == (0, [])
     code, lines = check_output(tmp_path, manifests + pod % ("two", "two", 6), closed)

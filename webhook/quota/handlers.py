@@ -9,7 +9,7 @@ from shared.api.review import Review
 from shared.kube.client import Client
 from shared.kube.watch.watches import Watches
 from shared.quota.model.rules import Context, Findings, GroupWorkloads
-from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.settings import CapacitySource, QuotaSettings
 from webhook.quota.dry_run import DryRunEffects
 from webhook.quota.edit_round import UNCONFIRMED
 from webhook.quota.edit_serializer import EditSerializer
@@ -48,7 +48,8 @@ class QuotaHandlers:
     def _context(self) -> Context:
         view = self._view
         settings = self._settings
-        return Context(view.flavors, self._work_of, settings.max_depth, view.capacity, settings.maxima)
+        counts_nodes = settings.capacity_source is CapacitySource.NODES
+        return Context(view.flavors, self._work_of, settings.max_depth, view.capacity, settings.maxima, counts_nodes)
 
     def _work_of(self, group: str) -> GroupWorkloads:
         work = self._work(group)

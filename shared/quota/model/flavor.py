@@ -11,6 +11,7 @@ from typing import Any
 from shared.api.annotations import InjectedAnnotation
 from shared.api.core.placement import Placement, Taint, Toleration, write_toleration
 from shared.api.unread import Unread
+from shared.quota.model.tree import DEFAULT_FLAVOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,17 @@ class Flavor:
     tolerations: tuple[Toleration, ...] = ()
     uid: str = ""
     unread: tuple[Unread, ...] = ()
+
+
+def nodes_taken_by(flavors: Iterable[Flavor]) -> dict[str, str]:
+    """Return flavor -> the flavor for which its nodes count: of flavors with equal labels the first by name has all."""
+    named = {flavor.name: flavor for flavor in flavors}
+    first: dict[frozenset[tuple[str, str]], str] = {}
+    for name in sorted({DEFAULT_FLAVOR, *named}):  # `default` exists also before its object does
+        labels = named[name].node_labels if name in named else {}
+        first.setdefault(frozenset(labels.items()), name)
+    takers = {name: first[frozenset(flavor.node_labels.items())] for name, flavor in named.items()}
+    return {name: taker for name, taker in takers.items() if taker != name}
 
 
 def injection(placement: Placement, flavors: Iterable[Flavor]) -> InjectedAnnotation:

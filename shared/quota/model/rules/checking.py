@@ -88,7 +88,8 @@ def check_tree(tree: Tree, context: Context) -> Findings:
     among = (found for rule in TREE_RULES if not rule.only_warns for found in _everywhere(rule, tree, context))
     warned = (found for rule in TREE_RULES if rule.only_warns for found in _everywhere(rule, tree, context))
     beside = flavors.warn_unlabelled_beside_labelled(context.flavors)
-    return Findings((*own, *among, *_flavor_violations(context)), (*warned, *beside))
+    ambiguous = flavors.warn_flavors_of_the_same_nodes(context.flavors, tree, context)
+    return Findings((*own, *among, *_flavor_violations(context)), (*warned, *beside, *ambiguous))
 
 
 def _everywhere(rule: TreeRule, tree: Tree, context: Context) -> Iterator[Violation]:
@@ -113,12 +114,15 @@ def check_flavor_change(before: Flavor | None, after: Flavor | None, context: Co
     """
     if after is None:
         return Findings(tuple(flavors.check_flavor_unused(before.name, tree)) if before else ())
-    known = {_place(each): each for each in check_flavor(before)} if before else {}
-    new_violations = tuple(each for each in check_flavor(after) if _is_new(each, known.get(_place(each))))
+    broken = {_place(each): each for each in check_flavor(before)} if before else {}
+    new_violations = tuple(each for each in check_flavor(after) if _is_new(each, broken.get(_place(each))))
     if before is not None and _labels_and_taints(before) == _labels_and_taints(after):
         return Findings(new_violations)
-    beside = flavors.warn_unlabelled_beside_labelled({**context.flavors, after.name: after})
-    return Findings(new_violations, tuple(beside))
+    known = {**context.flavors, after.name: after}
+    alike = {flavors.of_flavor(name) for name, each in known.items() if each.node_labels == after.node_labels}
+    ambiguous = flavors.warn_flavors_of_the_same_nodes(known, tree, context)
+    concerned = (each for each in ambiguous if each.object in alike)
+    return Findings(new_violations, (*flavors.warn_unlabelled_beside_labelled(known), *concerned))
 
 
 def _labels_and_taints(flavor: Flavor) -> tuple[object, object]:

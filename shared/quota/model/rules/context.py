@@ -42,6 +42,8 @@ class Context:
     max_depth: int = 16
     capacity: Mapping[FlavorResource, Amount] | None = None
     maxima: GroupMaxima = field(default_factory=GroupMaxima)
+    counts_nodes: bool = True
+    """Whether capacity comes from nodes, so that it matters which nodes a flavor has."""
 
     def has_flavor(self, name: str) -> bool:
         """Return whether the flavor exists; `default` does from the first start."""

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from shared.api.core.placement import Toleration
 from shared.api.crds.parts import MAX_ENTRIES
-from shared.quota.model.flavor import Flavor
+from shared.quota.model.flavor import Flavor, nodes_taken_by
+from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import is_label_value, is_resource_name, shortened
 from shared.quota.model.rules.listing import listed
-from shared.quota.model.tree import Tree
+from shared.quota.model.tree import DEFAULT_FLAVOR, Tree
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -100,12 +101,31 @@ def _toleration_problems(toleration: Toleration) -> Iterator[str]:
         yield "tolerationSeconds needs effect: NoExecute"
 
 
+def _users(flavor: str, tree: Tree) -> list[str]:
+    return sorted(group.name for group in tree.groups.values() if group.entry(flavor) is not None)
+
+
 def check_flavor_unused(name: str, tree: Tree) -> Iterator[Violation]:
     """A flavor that a group uses is not deleted."""
-    users = sorted(group.name for group in tree.groups.values() if group.entry(name) is not None)
+    users = _users(name, tree)
     if users:
         message = f"cannot be deleted while groups use it ({listed(users)}); take its entries out of them first"
         yield Violation("FlavorInUse", of_flavor(name), "", message)
+
+
+def warn_flavors_of_the_same_nodes(flavors: Mapping[str, Flavor], tree: Tree, context: Context) -> Iterator[Violation]:
+    """Of flavors with the same nodeLabels, or with none, every node counts for one: the others get no node."""
+    if not context.counts_nodes:
+        return
+    for name, taker in sorted(nodes_taken_by(flavors.values()).items()):
+        if name == DEFAULT_FLAVOR and not _users(name, tree):
+            continue  # the built-in flavor of clusters that do not need it
+        same = "the same nodeLabels as" if flavors[name].node_labels else "no nodeLabels, like"
+        message = (
+            f"has {same} {taker}, and a node counts for one flavor: all count for {taker}, and no workload starts in "
+            f"{name}; label its nodes and give it nodeLabels of its own, or write {taker} in the groups that use it"
+        )
+        yield Violation("AmbiguousFlavor", of_flavor(name), "spec.nodeLabels", message)
 
 
 def warn_unlabelled_beside_labelled(flavors: Mapping[str, Flavor]) -> Iterator[Violation]:

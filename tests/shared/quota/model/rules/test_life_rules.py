@@ -1,11 +1,14 @@
 """Rules about an edit itself: turning, deleting, the three built-in groups, and min below what is held."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
+from shared.quota.measure.static.capacity import FlavorMatcher
 from shared.quota.model import rules
-from shared.quota.model.flavor import Flavor
+from shared.quota.model.flavor import Flavor, nodes_taken_by
 from shared.quota.model.rules import Context, GroupWorkloads
 from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM, Group, StopPolicy, Tree
 from shared.resources import FlavorResource
@@ -141,3 +144,37 @@ def test_unlabelled_flavor_next_to_open_labelled_ones_is_warned_of() -> None:
             "workloads of any might run on them; taint those nodes, or give any a label (UnlabelledFlavor)"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "drawn", "warned"),
+    [
+        pytest.param({"std": {}}, "a std:cpu 1", ["std has no nodeLabels, like default"], id="beside the built-in one"),
+        pytest.param({"any": {}}, "a any:cpu 1", [], id="before the built-in one, which is not used"),
+        pytest.param(
+            {"any": {}, "default": {}}, "a 1", ["default has no nodeLabels, like any"], id="used built-in one"
+        ),
+        pytest.param(
+            {"a": {"m": "1"}, "b": {"m": "1"}, "default": {}}, "a 1", ["b has the same nodeLabels as a"], id="labelled"
+        ),
+        pytest.param({"std": {}, "default": {"m": "1"}}, "a std:cpu 1", [], id="the built-in one has labels"),
+        pytest.param({"a": {"m": "1"}, "b": {"m": "1", "n": "2"}}, "a b:cpu 1", [], id="one has more labels"),
+    ],
+)
+def test_flavors_of_the_same_nodes_are_warned_of(
+    labels: Mapping[str, Mapping[str, str]], drawn: str, warned: Sequence[str]
+) -> None:
+    context = Context({name: Flavor(name, each) for name, each in labels.items()})
+    found = [each for each in rules.check_tree(tree(drawn), context).warnings if each.rule == "AmbiguousFlavor"]
+    assert [f"{each.object.partition('/')[2]} {each.message.partition(', and a node')[0]}" for each in found] == warned
+    nodes_only = replace(context, counts_nodes=False)
+    assert not [each for each in rules.check_tree(tree(drawn), nodes_only).warnings if each.rule == "AmbiguousFlavor"]
+
+
+@pytest.mark.parametrize("names", list(permutations(("any", "default", "std"))))
+def test_named_taker_of_nodes_is_the_one_that_capacity_counts_them_for(names: Sequence[str]) -> None:
+    flavors = [*map(Flavor, names), Flavor("x", {"m": "1"}), Flavor("y", {"m": "1"})]
+    matcher = FlavorMatcher(flavors)
+    taken = nodes_taken_by(flavors)
+    assert taken == {"default": "any", "std": "any", "y": "x"}
+    assert {matcher.flavor_of(each.node_labels) for each in flavors} == {each.name for each in flavors} - taken.keys()

@@ -15,7 +15,7 @@ from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides
 from shared.resources import FlavorResource
 from tests.trees import group, tree
 
-FLAVORS = {name: Flavor(name) for name in ("default", "a100", "t4")}
+FLAVORS = {name: Flavor(name, {"model": name}) for name in ("default", "a100", "t4")}
 CONTEXT = Context(FLAVORS, max_depth=4, capacity={FlavorResource(name, "gpu"): 20 for name in FLAVORS})
 
 
