@@ -1,12 +1,12 @@
 """`quotree check`: every rule of the admission webhook, offline, on a whole repository of manifests at once."""
 
 import sys
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from typing import Literal
 
 import click
 
-from cli.read.findings import Placed, find, place
+from cli.read.findings import Placed, counted, find, place, warn_whole
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.workloads import read_workloads
@@ -14,9 +14,6 @@ from cli.read.world import nodes_in
 from cli.render.data import print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds, quota_settings
-from shared.quota.model.rules import Findings
-from shared.quota.model.rules.groups.selectors import warn_open_groups
-from shared.quota.model.tree import Tree
 
 LEGAL, ILLEGAL = 0, 1
 
@@ -41,8 +38,7 @@ def command(
     if not (allow_empty or objects.problems or any(objects.judged)):
         raise Problem(f"there is nothing to check in {', '.join(files)}: no quota object and no workload")
     found = find(objects, read_workloads(objects, settings), settings, None, nodes_in(objects, settings))
-    if settings.open_groups:
-        found += Findings(warnings=tuple(warn_open_groups(Tree.of(objects.groups))))
+    found += warn_whole(objects, settings)
     violations = [place(each, objects) for each in found.violations]
     warnings = [place(each, objects) for each in found.warnings]
     {"text": _write_text, "json": _write_json, "github": _write_github}[output](objects, violations, warnings)
@@ -60,12 +56,8 @@ def _write_text(objects: ManifestObjects, violations: Sequence[Placed], warnings
 
 
 def _summary(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> str:
-    checked = f"{_count(objects.groups, 'group')} and {_count(objects.flavors, 'flavor')} checked"
-    return f"{checked}: {_count(violations, 'violation')}, {_count(warnings, 'warning')}"
-
-
-def _count(things: Sized, word: str) -> str:
-    return f"{len(things)} {word}{'' if len(things) == 1 else 's'}"
+    checked = f"{counted(objects.groups, 'group')} and {counted(objects.flavors, 'flavor')} checked"
+    return f"{checked}: {counted(violations, 'violation')}, {counted(warnings, 'warning')}"
 
 
 def _write_json(objects: ManifestObjects, violations: Sequence[Placed], warnings: Sequence[Placed]) -> None:

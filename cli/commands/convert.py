@@ -7,6 +7,7 @@ import click
 import yaml
 
 from cli.convert.conversion import Conversion
+from cli.convert.judgement import judge
 from cli.convert.koordinator.elastic_quotas import convert_elastic_quotas
 from cli.convert.kueue.queues import convert_kueue
 from cli.convert.resource_quota import convert_resource_quotas
@@ -15,7 +16,7 @@ from cli.read.manifests import read_manifests
 from cli.render.data import print_data
 from shared.problems import Problem
 
-CARRIED_OVER, DIFFERS = 0, 1
+CARRIED_OVER, DIFFERS, ILLEGAL = 0, 1, 1
 
 
 @click.command("convert")
@@ -27,8 +28,9 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
 
     Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
     ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano, and ResourceQuotas. What cannot be carried
-    over, and what behaves differently, is listed on standard error, with file and line. Exit code 2 when a file cannot
-    be read, when one object is written twice, or when there is nothing to convert.
+    over, and what behaves differently, is listed on standard error, with file and line; then what `quotree check` says
+    of the result, and which of its workloads would not start. Exit code 1 when the result is not legal, 2 when a file
+    cannot be read, when one object is written twice, or when there is nothing to convert.
     """
     manifests = read_manifests(files)
     made = Conversion()
@@ -46,6 +48,11 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
         click.echo(yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True), nl=False)
     for note in made.notes:
         click.echo(str(note), err=True)
+    judgement = judge(documents, manifests)
+    for line in judgement.lines():
+        click.echo(line, err=True)
+    if judgement.findings.violations:
+        sys.exit(ILLEGAL)
     sys.exit(DIFFERS if strict and made.notes else CARRIED_OVER)
 
 

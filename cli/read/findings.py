@@ -1,6 +1,6 @@
 """Applies the rules to a set of manifests, and locates each finding in its file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,11 @@ from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.model import rules
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
+from shared.quota.model.rules.groups.selectors import warn_open_groups
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
@@ -48,6 +50,11 @@ def find(
         found += check_new_workload(submitted, review)
     unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)
     return Findings((*objects.problems, *workloads.refused)) + found + Findings((), unreadable)
+
+
+def warn_whole(objects: ManifestObjects, settings: QuotaSettings) -> Findings:
+    """Return what an admission webhook says of no single edit: that workloads of any namespace may use a group."""
+    return Findings(warnings=tuple(warn_open_groups(Tree.of(objects.groups))) if settings.open_groups else ())
 
 
 class _ByGroup(dict[str, rules.GroupWorkloads]):
@@ -104,3 +111,8 @@ def place(violation: Violation, objects: ManifestObjects) -> Placed:
     groups = [each for each in objects.sources.values() if each.kind == "QuotaGroup"]
     first = (groups or list(objects.sources.values()))[0]
     return Placed(violation, first.file, first.line)
+
+
+def counted(things: Sized, word: str) -> str:
+    """Return how many these are, in words: "1 violation", "2 violations"."""
+    return f"{len(things)} {word}{'' if len(things) == 1 else 's'}"

@@ -6,7 +6,7 @@ A broken file raises UnreadableFile with file and line; the meaning of objects i
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -73,6 +73,12 @@ def read_manifests(paths: Iterable[str]) -> list[Manifest]:
     """Read every object in `paths`, in order; a folder means all manifests below it, by name. Raises UnreadableFile."""
     numbers = Counter[str]()
     return [_named(manifest, numbers) for path in paths for file in _files(path) for manifest in _read_file(file)]
+
+
+def manifests_in(bodies: Iterable[Mapping[str, Any]], file: str) -> list[Manifest]:
+    """Return objects that are in no file as manifests of a file of this name."""
+    numbers = Counter[str]()
+    return [_named(_manifest(file, 1, "", dict(body), ()), numbers) for body in bodies]
 
 
 def _named(manifest: Manifest, numbers: Counter[str]) -> Manifest:

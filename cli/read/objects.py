@@ -77,7 +77,7 @@ def _read_node(body: Any) -> NodeObject:
     return node
 
 
-_KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
+READ_KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
     ("quotree.dev/v1alpha1", "QuotaGroup"): ("groups", read_group_manifest),
     ("quotree.dev/v1alpha1", "ResourceFlavor"): ("flavors", read_flavor_manifest),
     ("v1", "Node"): ("nodes", _read_node),
@@ -90,6 +90,7 @@ _KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = {
     (RESOURCE_API, "ResourceClaim"): ("claims", read_resource_claim),
     (RESOURCE_API, "ResourceClaimTemplate"): ("claim_templates", read_resource_claim_template),
 }
+"""API version and kind of all objects that are read, beside those of governed kinds -> where they go, their reader."""
 _CLUSTER_SCOPED: Final = frozenset(
     {"QuotaGroup", "ResourceFlavor", "Node", "Namespace", "PriorityClass", "RuntimeClass"}
 )
@@ -108,7 +109,7 @@ def sort_objects(
     found = ManifestObjects()
     chosen: dict[str, tuple[str, Any]] = {}
     for manifest in manifests:
-        kind = _KINDS.get((manifest.api_version, manifest.kind)) or _governed(manifest, kinds)
+        kind = READ_KINDS.get((manifest.api_version, manifest.kind)) or _governed(manifest, kinds)
         if isinstance(kind, str):
             found.skipped.append(
                 f"{manifest.file}:{manifest.line}: skipped {manifest.api_version} {manifest.label}{kind}"

@@ -12,7 +12,7 @@ from shared.quota.model.tree import Group
 
 
 class Converted:
-    """The result of a conversion: `objects` by kind and name, and `notes` without the file's folder."""
+    """The result of a conversion: `notes` without the file's folder, and `judged`: what is said of the result."""
 
     def __init__(self, folder: Path, manifests: str, *flags: str) -> None:
         self._file = folder / "manifests.yaml"
@@ -22,7 +22,9 @@ class Converted:
         self.problem = answer.exception
         self.text = answer.stdout
         self.documents: list[dict[str, Any]] = list(yaml.safe_load_all(answer.stdout))
-        self.notes = [line.removeprefix(f"{folder}/") for line in answer.stderr.splitlines()]
+        lines = answer.stderr.splitlines()
+        self.notes = [line.removeprefix(f"{folder}/") for line in lines if not line.startswith("result: ")]
+        self.judged = [line.removeprefix("result: ") for line in lines if line.startswith("result: ")]
 
     def spec(self, name: str) -> dict[str, Any]:
         """The spec of a QuotaGroup."""
