@@ -1,4 +1,4 @@
-"""Whoever converts is told at once what `check` finds in the result, and what would not start."""
+"""A conversion ends with what `check` finds in the result, and with what would not start."""
 
 from pathlib import Path
 

@@ -28,7 +28,7 @@ def test_taints_of_the_default_flavor_are_kept(tmp_path: Path) -> None:
     assert (flavor["metadata"], flavor["spec"]) == ({"name": "default"}, {"tolerations": tolerations})
 
 
-def test_empty_flavor_alone_is_told_and_needs_no_object(tmp_path: Path) -> None:
+def test_empty_flavor_alone_is_named_and_needs_no_object(tmp_path: Path) -> None:
     made = Converted(tmp_path, kueue("ResourceFlavor", "std", {}))
     assert (made.exit_code, made.text, len(made.notes)) == (0, "", 1)
 

@@ -90,7 +90,7 @@ def test_suspension_is_left_to_quotree(tmp_path: Path, kind: str, api: str, spec
     assert "suspend" not in written["spec"].get("runPolicy", {})
 
 
-def test_annotations_without_counterpart_are_told_and_taken_out(tmp_path: Path) -> None:
+def test_annotations_without_counterpart_are_named_and_taken_out(tmp_path: Path) -> None:
     annotations = {"kueue.x-k8s.io/job-min-parallelism": "5", "other": "kept"}
     topology = {"kueue.x-k8s.io/podset-required-topology": "rack"}
     spec = {"parallelism": 20, "template": {"metadata": {"annotations": topology}, "spec": PODS}}
