@@ -26,6 +26,8 @@ def random_pod_sets(dice: Dice, work: Workload, *, placed: bool) -> Workload:
     for number in range(dice.between(1, 4)):
         wanted = {name: amount for name, amount in work.request.items() if dice.chance(70)}
         request = {name: max(1, dice.between(0, amount) * 2 // 3) for name, amount in wanted.items()}
+        if placed and dice.chance(4):
+            request["uncovered"] = 1
         own = {"placement": random_placement(dice)} if placed and dice.chance(15) else {}
         sets.append(PodSet(f"set{number}", request, dice.one_of((0, 1, 1, 2)), **own))
     return with_pod_sets(replace(work, admission=None), sets)

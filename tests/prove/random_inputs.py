@@ -217,9 +217,7 @@ def _with_claim(dice: Dice, tree: Tree, work: Workload, preemptors: list[Workloa
     if work.eviction is None or not others or not dice.chance(40):
         return work
     preemptor = dice.one_of(others)
-    flavors = {
-        resource: next(entry.flavor for entry in tree[preemptor.group].quotas if resource in entry.covered)
-        for resource in preemptor.request
-    }
+    entries = reversed(tree[preemptor.group].quotas)
+    flavors = {name: entry.flavor for entry in entries for name in entry.covered & preemptor.request.keys()}
     claim = Claim(preemptor.key, preemptor.uid, in_sets(preemptor, flavors), EPOCH)
     return Workload(**{name: getattr(work, name) for name in Workload.__slots__} | {"claim": claim})

@@ -5,7 +5,7 @@ See docs/specification.md §3.4 and §6.6.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from shared.api.core.placement import Placement
@@ -36,7 +36,7 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, no
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount, FlavorResource, key_of, keys_in, quantities_in, write_quantity
+from shared.resources import Amount, FlavorResource, key_of, quantities_in, write_quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,19 +160,11 @@ class FlavorEligibility:
         """Return the keys in which a preemptible workload of this shape counts; none when it could never start."""
         found = self._counted.get(shape)
         if found is None:
-            found = self._counted[shape] = self._count(self._options_of(shape, example))
+            pairs = _counted(self._options_of(shape, example))
+            keys = tuple([key for key, _ in pairs])
+            amounts = tuple([amount for _, amount in pairs])
+            found = self._counted[shape] = CountedAmounts(self._keys.setdefault(keys, keys), amounts)
         return found
-
-    def _count(self, options: Options) -> CountedAmounts:
-        keys: tuple[FlavorResource, ...]
-        if options.together is None:
-            taken = [(each, name) for each in options.sets for name in each.flavors] if options.could_fit else []
-            keys = tuple(chain.from_iterable([keys_in(name, each.resources) for each, name in taken]))
-            amounts = tuple([each.pod_set.request[resource] for each, _ in taken for resource in each.resources])
-        else:
-            pairs = most_of(totals(options.sets, chosen) for chosen in options.together)
-            keys, amounts = tuple(key for key, _ in pairs), tuple(amount for _, amount in pairs)
-        return CountedAmounts(self._keys.setdefault(keys, keys), amounts)
 
     def too_small(self, choice: FlavorSet, flavor: str) -> NodeShortage | None:
         """Why no node of the flavor takes one pod: by the set's resources, and those that no entry covers, together."""
@@ -258,6 +250,15 @@ class FlavorEligibility:
                 wanted, has = write_quantity(resource, requested), write_quantity(resource, max(0, most))
                 return f"requests {wanted} of {name}/{resource}, {limit} is {has}"
         return None
+
+
+def _counted(options: Options) -> Counted:
+    """Return what a workload with these options counts: nothing if one of its pod sets can never start."""
+    if not options.could_fit:
+        return ()
+    if options.together is None:
+        return tuple([pair for each in options.sets for name in each.flavors for pair in keys_of(each, name)])
+    return most_of(totals(options.sets, chosen) for chosen in options.together)
 
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:

@@ -256,3 +256,12 @@ def test_pod_sets_that_are_not_preemptible_count_together_within_effective_min(s
 def test_equal_workloads_that_are_not_preemptible_count_while_they_fit_the_min() -> None:
     three = [pending("a", 2, f"fixed-{number}", preemptible=False) for number in range(3)]
     assert requested("root 8\n  a 5", *three) == 4
+
+
+@pytest.mark.parametrize("preemptible", [True, False])
+def test_workload_of_which_one_pod_set_can_never_start_counts_nothing(preemptible: bool) -> None:
+    sets = (PodSet("head", {"gpu": 1}, 1), PodSet("workers", {"gpu": 2, "nic": 1}, 1))
+    never = pending("a", {"gpu": 3, "nic": 1}, "never", preemptible=preemptible, pod_sets=sets)
+    snapshot = measure(world("root 8\n  a 4\n  b 4", [never, pending("b", 8)]), NOW)
+    assert snapshot.numbers["a"][KEY].request == 0
+    assert snapshot.numbers["b"][KEY].runtime == 8
