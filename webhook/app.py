@@ -24,7 +24,7 @@ from webhook.quota.edits import FLAVOR, GROUP
 from webhook.quota.handlers import QuotaHandlers
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import KnownCallers, WebhookSettings
-from webhook.tls.path_rotator import CallerPaths
+from webhook.tls.path_secret import CallerPaths
 from webhook.tls.source import keep_certificate
 from webhook.verdicts import YES, Verdict
 from webhook.workloads.children import judge_child, mutate_child

@@ -1,6 +1,5 @@
 """The CA bundles in the webhook configurations, and since when they are published."""
 
-import asyncio
 import base64
 from datetime import datetime, timedelta
 
@@ -15,8 +14,6 @@ class ConfigurationBundles:
     def __init__(self, configurations: WebhookConfigurations) -> None:
         self._configurations = configurations
         self._published = TrustedSince()
-        self.changed = asyncio.Event()
-        configurations.listeners.append(self.changed.set)
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
         """For how long every entry has trusted `authority`; None if one does not."""

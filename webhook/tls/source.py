@@ -4,13 +4,16 @@ import asyncio
 
 from shared.kube.client import Client
 from shared.kube.watch.watches import Watches
+from shared.tls.certificate_secret import CertificateContents, watch_certificate
+from shared.tls.file_certificate import FileCertificate
 from shared.tls.rotation import CertificateLifetimes
-from shared.tls.rotator import CertificateRotator, FileCertificate, SecretCertificate
+from shared.tls.rotator import SecretRotator
 from shared.tls.serving_cert import CertificateHolder
+from shared.tls.watched_secret import WatchedSecret
 from webhook.settings import CertificateSource, KnownCallers, WebhookSettings
 from webhook.tls.configuration_bundles import ConfigurationBundles
 from webhook.tls.configurations import WebhookConfigurations
-from webhook.tls.path_rotator import CallerPaths, PathRotator
+from webhook.tls.path_secret import CallerPaths, PathContents
 
 
 async def keep_certificate(
@@ -28,44 +31,27 @@ async def keep_certificate(
 
 def _parts(
     client: Client, watches: Watches, holder: CertificateHolder, paths: CallerPaths, settings: WebhookSettings
-) -> list[FileCertificate | CertificateRotator | PathRotator]:
-    wanted, found = settings.certificates, list[FileCertificate | CertificateRotator | PathRotator]()
+) -> list[FileCertificate | SecretRotator]:
+    wanted, found = settings.certificates, list[FileCertificate | SecretRotator]()
     makes_certificate = wanted.source is CertificateSource.SELF_MANAGED
     makes_path = settings.callers.by is KnownCallers.PATH
     if wanted.source is CertificateSource.FILES:
         found.append(FileCertificate(holder, wanted.directory))
     else:
-        secret = SecretCertificate(client, watches, holder, settings.home, wanted.secret_name)
+        secret = watch_certificate(client, watches, holder, settings.home, wanted.secret_name)
     if not makes_certificate and not makes_path:
         return found
     configurations = WebhookConfigurations(client, watches, settings.configuration_name)
     if makes_certificate:
+        configurations.listeners.append(secret.changed.set)
         lifetimes = CertificateLifetimes(called_by(settings), wanted.leaf_life, wanted.authority_life)
-        bundles = ConfigurationBundles(configurations)
-        found.append(
-            CertificateRotator(
-                client,
-                secret,
-                bundles,
-                lifetimes,
-                namespace=settings.home,
-                name=wanted.secret_name,
-                overlap=wanted.overlap,
-            )
-        )
+        certificate = CertificateContents(ConfigurationBundles(configurations), lifetimes, wanted.overlap)
+        found.append(SecretRotator(secret, certificate))
     if makes_path:
-        found.append(
-            PathRotator(
-                client,
-                watches,
-                configurations,
-                holder,
-                paths,
-                namespace=settings.home,
-                name=settings.callers.secret_name,
-                overlap=wanted.overlap,
-            )
-        )
+        path = WatchedSecret(client, watches, settings.home, settings.callers.secret_name, paths.accept)
+        configurations.listeners.append(path.changed.set)
+        holder.listeners.append(path.changed.set)
+        found.append(SecretRotator(path, PathContents(configurations, holder, wanted.overlap)))
     return found
 
 

@@ -1,7 +1,6 @@
 """Registers the visibility API: writes into its APIService where it is served, and which CA to trust."""
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -31,15 +30,17 @@ log = get_logger(__name__)
 
 
 class ApiServiceBundle:
-    """The service and the CA in the APIService, maintained by all replicas together."""
+    """The service and the CA in the APIService, maintained by all replicas together; `wake` is called at a change."""
 
-    def __init__(self, client: Client, watches: Watches, service: ApiServiceReference) -> None:
+    def __init__(
+        self, client: Client, watches: Watches, service: ApiServiceReference, wake: Callable[[], None]
+    ) -> None:
         self._client = client
         self._service = service
         self._seen: ApiServiceRecord | None = None
         self._published = TrustedSince()
         self._not_before: datetime | None = None
-        self.changed = asyncio.Event()
+        self._wake = wake
         fields = f"metadata.name={VISIBILITY_API}"
         watches.add(Watch(client, API_SERVICES, read_api_service, self._see, fields=fields))
 
@@ -49,7 +50,7 @@ class ApiServiceBundle:
             if before is not None and after is None:
                 self._not_before = later(datetime.now(UTC), _AGAIN)
                 log.warning("The APIService was deleted", made_again=self._not_before.isoformat())
-        self.changed.set()
+        self._wake()
 
     def published_for(self, authority: bytes, now: datetime) -> timedelta | None:
         """For how long the APIService has trusted `authority`; None if it does not."""

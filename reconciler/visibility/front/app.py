@@ -21,8 +21,9 @@ from shared.kube.watch.watches import Watches
 from shared.kube.watch.watching import Watch
 from shared.problems import Problem
 from shared.telemetry import get_logger
+from shared.tls.certificate_secret import CertificateContents, watch_certificate
 from shared.tls.rotation import CertificateLifetimes
-from shared.tls.rotator import CertificateRotator, SecretCertificate
+from shared.tls.rotator import SecretRotator
 from shared.tls.serving_cert import CertificateHolder
 
 log = get_logger(__name__)
@@ -54,20 +55,15 @@ class VisibilityFront:
             Watch(client, CONFIG_MAPS, _read_config_map, self._see, namespace=CONFIG_NAMESPACE, fields=fields)
         )
 
-    def _rotator_of(self, client: Client, home: str) -> CertificateRotator:
+    def _rotator_of(self, client: Client, home: str) -> SecretRotator:
         wanted = self._settings
         service = f"{wanted.service}.{home}.svc"
         names = tuple(dict.fromkeys((service, f"{service}.cluster.local", "localhost", "127.0.0.1", *wanted.names)))
-        secret = SecretCertificate(client, self._watches, self._holder, home, wanted.secret_name)
-        return CertificateRotator(
-            client,
-            secret,
-            ApiServiceBundle(client, self._watches, ApiServiceReference(wanted.service, home, wanted.service_port)),
-            CertificateLifetimes(names, wanted.leaf_life, wanted.authority_life),
-            namespace=home,
-            name=wanted.secret_name,
-            overlap=wanted.overlap,
-        )
+        secret = watch_certificate(client, self._watches, self._holder, home, wanted.secret_name)
+        reference = ApiServiceReference(wanted.service, home, wanted.service_port)
+        bundle = ApiServiceBundle(client, self._watches, reference, secret.changed.set)
+        lifetimes = CertificateLifetimes(names, wanted.leaf_life, wanted.authority_life)
+        return SecretRotator(secret, CertificateContents(bundle, lifetimes, wanted.overlap))
 
     def _see(self, changes: Sequence[Change[_ConfigMap]]) -> None:
         for _, after in transitions(changes):

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from shared.api.review import Review
 from shared.problems import Problem
 from shared.tls.ca import KeyPair, issue, make_ca
-from shared.tls.rotator import FileCertificate
+from shared.tls.file_certificate import FileCertificate
 from shared.tls.serving_cert import CertificateHolder
 from tests.webhook.http.test_handler import PATH, accept, body
 from webhook.http.handler import Endpoints, Judge, Route

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from shared.tls.rotator import pause_before_check
+from shared.tls.certificate_secret import pause_before_check
 
 DAY = 24 * 60 * 60
 
