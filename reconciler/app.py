@@ -30,7 +30,7 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError
 from shared.kube.events.recorder import EventRecorder
 from shared.kube.lead.holder_pods import gone_pods
-from shared.kube.lead.lease import Mark
+from shared.kube.lead.lease import LeaseMark
 from shared.kube.lead.own_thread import ElectionThread
 from shared.kube.lead.vacant_lease import vacant_lease
 from shared.kube.metrics import expose_election, expose_events, expose_watches
@@ -67,7 +67,7 @@ class Reconciler:
             settings.leader_election.stall_limit,
             lambda own: gone_pods(own, home_namespace("")),
         )
-        self._vacant_at_start: Mark | None = None
+        self._vacant_at_start: LeaseMark | None = None
         """The Lease before anything was listed, if no process held it."""
         self._metrics = ReconcilerMetrics(process.registry)
         self._latest_plan = LatestPlan()

@@ -33,6 +33,17 @@ def pages() -> list[str]:
     return [name for name in text_files() if name.endswith(".md")]
 
 
+def public_aliases(*rooms: str) -> Iterator[tuple[str, str]]:
+    """(name, file) of every public alias of a type at the top of a module in these rooms, such as `Json`."""
+    for file in text_files():
+        if file.endswith(".py") and any(file.startswith(f"{room}/") for room in rooms):
+            for node in ast.parse(text_of(file)).body:
+                if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript | ast.BinOp | ast.Name):
+                    names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+                    # Constants are written in capitals; two modules may each have a KEY.
+                    yield from ((name, file) for name in names if name[0].isupper() and not name.isupper())
+
+
 def public_classes(*rooms: str) -> Iterator[tuple[str, str]]:
     """(class, file) of every public class at the top of a module in these rooms."""
     for name in text_files():

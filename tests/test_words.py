@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.repository import ROOMS, public_classes, text_files, text_of
+from tests.repository import ROOMS, public_aliases, public_classes, text_files, text_of
 
 INSTEAD: Final = {
     "anew": "again",
@@ -98,8 +98,8 @@ def _defined(file: str) -> Iterator[tuple[str, int]]:
             yield node.id, node.lineno
 
 
-def test_a_public_class_name_means_one_thing() -> None:
+def test_a_public_name_of_a_type_means_one_thing() -> None:
     files = defaultdict(list)
-    for name, file in public_classes(*ROOMS):
+    for name, file in (*public_classes(*ROOMS), *public_aliases(*ROOMS)):
         files[name].append(file)
     assert (len(files) > 300, {name: where for name, where in files.items() if len(where) > 1}) == (True, {})

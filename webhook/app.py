@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from shared.api import names
-from shared.api.review import Operation, Review
+from shared.api.review import Review, ReviewOperation
 from shared.kube.client import Client
 from shared.kube.metrics import expose_watches
 from shared.kube.resources import Resource, resource_of_kind
@@ -119,7 +119,7 @@ class Webhook:
 
     def _with_context(self, judge: WorkloadJudge) -> Judge:
         async def judged(review: Review) -> Verdict:
-            if review.operation not in (Operation.CREATE, Operation.UPDATE):
+            if review.operation not in (ReviewOperation.CREATE, ReviewOperation.UPDATE):
                 return YES
             return judge(review, await self._contexts.of(review))
 

@@ -2,15 +2,13 @@
 
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated
 
 import msgspec
 
 from shared.api.names import JOB_CONTROLLERS
 from shared.process.common_settings import ProcessSettings, home_namespace
+from shared.process.health import Port
 from shared.quota.model.rules.workloads.submitted_workload import NeverFits
-
-Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 
 
 class ListenFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -23,14 +23,13 @@ from cli.read.questions import (
     read_settings,
 )
 from cli.render.data import output_option, print_data
+from shared.json_data import Json
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.text import division, explanation
-
-Json = dict[str, Any]
 
 
 @live_options

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -13,9 +13,9 @@ from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.watching import watch as watch_list
 from shared.api.durations import earlier, read_duration
+from shared.json_data import Json
 from shared.problems import Problem
 
-Json = dict[str, Any]
 COLUMNS: Final = (
     ListColumn("TIME", "at"),
     ListColumn("WORKLOAD", "workload"),

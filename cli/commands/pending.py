@@ -1,7 +1,7 @@
 """`quotree pending`: what waits, in the order of the queues, and why."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -14,6 +14,7 @@ from cli.read.questions import live_past_use, manifests_of, question_options, re
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
+from shared.json_data import Json
 from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.outlook import Outlook
 from shared.quota.model.read.groups import read_group
@@ -22,7 +23,6 @@ from shared.quota.model.workload import namespace_of
 from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
-Json = dict[str, Any]
 COLUMNS: Final = (
     ListColumn("GROUP", "group"),
     ListColumn("PLACE", "position"),

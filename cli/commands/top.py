@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -12,10 +12,10 @@ from cli.read.names import complete, flavors
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.tree_rows import Filter, quantity
 from shared.api.quotagroup import QuotaGroup, read_quota_group
+from shared.json_data import Json
 from shared.quota.model.tree import ROOT
 from shared.resources import FlavorResource
 
-Json = dict[str, Any]
 COLUMNS: Final = (
     ListColumn("GROUP", "group"),
     ListColumn("FLAVOR/RESOURCE", "key"),

@@ -8,7 +8,7 @@ from cli.convert.draft import QuotaGroupDraft, parents_first
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import GROUP_LABEL
-from shared.api.reading import Quantities, Unreadable
+from shared.api.reading import ResourceList, Unreadable
 from shared.problems import Problem
 from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM
 from shared.resources import Amount, QuantityError, read_amount
@@ -153,7 +153,7 @@ def read_object(read: Callable[[Mapping[str, Any]], T], manifest: Manifest) -> T
         raise Problem(f"{manifest.file}:{manifest.line}: {manifest.label} cannot be read: {error}") from error
 
 
-def read_amounts(manifest: Manifest, place: str, quantities: Quantities) -> dict[str, Amount]:
+def read_amounts(manifest: Manifest, place: str, quantities: ResourceList) -> dict[str, Amount]:
     """Return the amounts of a resource list. Raises Problem with file, line and field for what is no quantity."""
     return {resource: read_one(manifest, place, resource, quantity) for resource, quantity in quantities.items()}
 

@@ -11,7 +11,7 @@ from shared.resources import Amount, FlavorResource, write_quantity
 LIMITS: Final = ("min", "max", "borrowingLimit", "lendingLimit", "weight")
 """In the order in which an entry writes them."""
 
-Limits = dict[str, dict[str, Amount]]
+LimitAmounts = dict[str, dict[str, Amount]]
 """Limit -> resource -> amount of one flavor."""
 
 
@@ -22,7 +22,7 @@ class QuotaGroupDraft:
     name: str
     parent: str | None = None
     is_parent: bool = False
-    entries: dict[str, Limits] = field(default_factory=dict)
+    entries: dict[str, LimitAmounts] = field(default_factory=dict)
     spec: dict[str, Any] = field(default_factory=dict)
 
     def set(self, limit: str, amounts: Mapping[str, Amount], flavor: str = DEFAULT_FLAVOR) -> None:
@@ -56,7 +56,7 @@ class QuotaGroupDraft:
         }
 
 
-def _entry(flavor: str, limits: Limits) -> dict[str, Any]:
+def _entry(flavor: str, limits: LimitAmounts) -> dict[str, Any]:
     named = {} if flavor == DEFAULT_FLAVOR else {"flavor": flavor}
     return named | {
         limit: {resource: write_quantity(resource, amount) for resource, amount in limits[limit].items()}

@@ -7,7 +7,7 @@ from cli.convert.conversion import Conversion, read_object, read_one, select_nam
 from cli.convert.draft import QuotaGroupDraft
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import ResourceList, View, reader
 from shared.quota.model.tree import DEFAULT_FLAVOR
 from shared.resources import Amount
 
@@ -17,7 +17,7 @@ _STORAGE: Final = ("storage", "ephemeral-storage")
 
 
 class _Spec(View, frozen=True):
-    hard: Quantities = {}
+    hard: ResourceList = {}
     scopes: list[str] = []
     scope_selector: dict[str, object] = {}
 
@@ -46,7 +46,7 @@ def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> 
     made.note_unnamed(leaves.values())
 
 
-def _requests(manifest: Manifest, hard: Quantities, made: Conversion) -> dict[str, Amount]:
+def _requests(manifest: Manifest, hard: ResourceList, made: Conversion) -> dict[str, Amount]:
     """Return what pods may request together. `cpu` and `memory` mean `requests.cpu` and `requests.memory`."""
     found: dict[str, Amount] = {}
     for name, quantity in hard.items():

@@ -7,6 +7,7 @@ from typing import Any
 from cli.read.objects import ManifestObjects
 from cli.read.workloads import SubmittedWorkloads, read_tree
 from shared.quota.measure.inputs.workload_set import amounts_in
+from shared.quota.measure.static.capacity import Capacity
 from shared.quota.model import rules
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
@@ -20,8 +21,6 @@ from shared.resources import Amount, FlavorResource
 
 UNREADABLE_WORKLOAD = "UnreadableWorkload"
 """An unreadable field of a workload; the message says what is used instead."""
-
-Capacity = Mapping[FlavorResource, Amount]
 
 
 def find(

@@ -11,7 +11,7 @@ from cli.render.paths import as_text, evaluate, values
 from shared.problems import Problem
 
 T = TypeVar("T", bound=click.Command)
-Row = Mapping[str, Any]
+ListingRow = Mapping[str, Any]
 
 OUTPUTS: Final = ("table", "wide", "name", "json", "yaml", "jsonpath=TEMPLATE", "custom-columns=TITLE:PATH,…")
 _GAP: Final = 3
@@ -45,7 +45,7 @@ class ListOutput:
         """Whether rows are printed rather than a document."""
         return self.shown_as in ("table", "wide", "name") or self.shown_as.startswith("custom-columns=")
 
-    def print(self, rows: Sequence[Row], columns: Sequence[ListColumn], name: str) -> None:
+    def print(self, rows: Sequence[ListingRow], columns: Sequence[ListColumn], name: str) -> None:
         """Print the rows; `name`: the member that names a row."""
         kind, _, template = self.shown_as.partition("=")
         if not self.is_table and self.one_by_one:
@@ -83,7 +83,7 @@ class ListOutput:
             click.echo("".join(padded).rstrip())
 
 
-def _own_columns(template: str, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+def _own_columns(template: str, rows: Sequence[ListingRow]) -> tuple[list[str], list[list[str]]]:
     pairs = [each.partition(":") for each in template.split(",")]
     if not all(title and path for title, _, path in pairs):
         raise Problem(f"custom-columns {template!r} is not TITLE:PATH,…, such as GROUP:.group,WHY:.reason")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shared.api.quotagroup import QuotaGroup, QuotaStatus
-from shared.api.reading import Quantities
+from shared.api.reading import ResourceList
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, read_amount
 from shared.text.conditions import note_of
@@ -119,7 +119,7 @@ def _numbers(status: QuotaStatus) -> Iterator[KeyNumbers]:
             yield KeyNumbers(FlavorResource(status.flavor, resource), *amounts)
 
 
-def _amount(resource: str, quantities: Quantities) -> Amount:
+def _amount(resource: str, quantities: ResourceList) -> Amount:
     return read_amount(resource, str(quantities.get(resource, 0)))
 
 

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from cli.render.listing import ListOutput
+from shared.json_data import Json
 
-Json = dict[str, Any]
 Read = Callable[[], Sequence[Json]]
 Show = Callable[[Sequence[Json], ListOutput], None]
 _PERIOD: Final = 2.0

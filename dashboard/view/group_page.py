@@ -1,18 +1,15 @@
 """A group's page: its numbers, how its parent's runtime is divided, who lends and borrows."""
 
-from typing import Any
-
 from dashboard.view.frame import Frame
 from dashboard.view.lending import pools_of
 from dashboard.view.tree import keys_of
+from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import DivisionRow, DivisionTable, division_tables
 from shared.quota.measure.report import report_of, words_of
 from shared.quota.model.tree import ROOT, Group
 from shared.text.quantities import readable
-
-Json = dict[str, Any]
 
 
 class UnknownName(Problem):

@@ -7,15 +7,13 @@ left and used on the right:
 """
 
 from collections.abc import Mapping
-from typing import Any
 
+from shared.json_data import Json
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.resources import Amount, FlavorResource
 from shared.text.quantities import readable
-
-Json = dict[str, Any]
 
 
 def pools_of(outlook: Outlook, parent: str) -> list[Json]:

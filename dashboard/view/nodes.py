@@ -1,14 +1,11 @@
 """Flavors with what they offer and what is used of them, and the nodes of each."""
 
-from typing import Any
-
 from dashboard.view.frame import Frame
+from shared.json_data import Json
 from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Amounts
 from shared.text.quantities import readable
-
-Json = dict[str, Any]
 
 
 def flavor_list(frame: Frame) -> list[Json]:

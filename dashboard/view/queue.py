@@ -5,12 +5,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from dashboard.view.frame import Frame
+from shared.json_data import Json
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.model.workload import Workload, flavor_names
 from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
-Json = dict[str, Any]
 MOST: Final = 200
 """So many lines of a list are answered at once."""
 _UNKNOWN: Final = "the reason is not computed: not everything that it depends on is shown to you"

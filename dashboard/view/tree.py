@@ -12,6 +12,7 @@ import msgspec
 from dashboard.view.frame import Frame
 from shared.api.quotagroup import QuotaStatus, WorkloadCounts
 from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.json_data import Json
 from shared.quota.measure.counts import Counts
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
@@ -20,7 +21,6 @@ from shared.resources import Amount, read_amount
 from shared.text.conditions import note_of
 from shared.text.quantities import readable
 
-Json = dict[str, Any]
 SHOWN: Final = ("min", "used", "runtime", "borrowed", "request")
 
 

@@ -1,20 +1,18 @@
 """What another min would change: the same prediction as `quotree what-if`, and the rules it would break."""
 
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
+from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.decide.simulate.what_if import prediction_as_data
 from shared.quota.model import rules
 from shared.quota.model.tree import Group
 from shared.resources import Amount, QuantityError, read_amount
 from shared.text.what_if import lines
-
-Json = dict[str, Any]
 
 
 class EditedMin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

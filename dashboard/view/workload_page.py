@@ -1,15 +1,12 @@
 """A workload's page: the explanation that `quotree explain` prints, line by line, and the same as data."""
 
-from typing import Any
-
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
+from shared.json_data import Json
 from shared.quota.decide.advise.remedy import NO_ADVICE
 from shared.quota.decide.outlook import Outlook
 from shared.quota.model.workload import Workload, flavor_names
 from shared.text.explanation import lines
-
-Json = dict[str, Any]
 
 
 def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool) -> Json:

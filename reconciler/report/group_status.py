@@ -17,7 +17,7 @@ from shared.api.quotagroup import (
     write_columns,
     write_quotas,
 )
-from shared.api.reading import Quantities
+from shared.api.reading import ResourceList
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.counts import Counts
 from shared.quota.measure.group_usage import Numbers
@@ -78,7 +78,7 @@ def _quota(
     )
 
 
-def _largest_nodes(snapshot: Snapshot, flavor: str) -> list[Quantities] | None:
+def _largest_nodes(snapshot: Snapshot, flavor: str) -> list[ResourceList] | None:
     found = snapshot.largest_nodes.get(flavor)
     return None if found is None or len(found) > MAX_LARGEST_NODES else [write_quotas(each) for each in found]
 

@@ -40,7 +40,7 @@ from shared.kinds.operations import set_name, suspend_operations, template_opera
 from shared.quota.model.flavor import Flavor, injection
 from shared.quota.model.flavor_placement import own_placement
 
-SetFlavors = Mapping[str, Sequence[Flavor]]
+FlavorsBySet = Mapping[str, Sequence[Flavor]]
 """Pod set -> the flavors that its pods got."""
 
 ANNOTATIONS: Final = ("metadata", "annotations")
@@ -93,7 +93,7 @@ def reset_start_time(seen: Metadata, group: str) -> list[Operation]:
     return [*_guard(seen, group), add(("status", "startTime"), None)]
 
 
-def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavors: SetFlavors) -> list[Operation]:
+def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavors: FlavorsBySet) -> list[Operation]:
     """Let an object of a governed kind start, each of its pod sets on its own flavors' nodes.
 
     Its pods are labelled with its uid. What an earlier start put in for other flavors is taken out.
@@ -109,7 +109,7 @@ def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavo
     ]
 
 
-def _injected(seen: KindObject, old: InjectedAnnotation, flavors: SetFlavors) -> InjectedAnnotation:
+def _injected(seen: KindObject, old: InjectedAnnotation, flavors: FlavorsBySet) -> InjectedAnnotation:
     found = {
         set_name(seen, each): injection(
             own_placement(each.spec, old.of(set_name(seen, each))),

@@ -14,20 +14,20 @@ from shared.api.duplicate_keys import find_duplicate_key
 from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.reading import View
 
-Name = Annotated[str, msgspec.Meta(max_length=512)]
+AnnotationText = Annotated[str, msgspec.Meta(max_length=512)]
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 MAX_ANNOTATION: Final = 64 * 1024
 """Longer annotations are not parsed: Quotree never writes one."""
 
 
-SetFlavors = dict[Name, dict[Name, Name]]
+SetFlavors = dict[AnnotationText, dict[AnnotationText, AnnotationText]]
 """pod set -> resource -> flavor."""
 
 
 class AssignedFlavors(View, frozen=True, kw_only=True):
     """Flavors as annotations have them: `flavors` of a workload with one pod set, `podSets` of one with several."""
 
-    flavors: dict[Name, Name] | None = None
+    flavors: dict[AnnotationText, AnnotationText] | None = None
     pod_sets: SetFlavors = {}
 
     @property
@@ -45,7 +45,7 @@ class AdmissionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     time: Time
     was_ready: bool = False
     unready_since: Time | None = None
-    members: tuple[Name, ...] | None = None
+    members: tuple[AnnotationText, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.flavors is None and not self.pod_sets:
@@ -58,10 +58,10 @@ class ClaimAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     `workload` is absent for one of another namespace: who may read the victim might not be allowed to know its name.
     """
 
-    workload: Name = ""
-    group: Name = ""
-    uid: Name = ""
-    kind: Name = "Job"
+    workload: AnnotationText = ""
+    group: AnnotationText = ""
+    uid: AnnotationText = ""
+    kind: AnnotationText = "Job"
 
 
 class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     quantity.
     """
 
-    reason: Name
+    reason: AnnotationText
     time: Time
     since: Time | None = None
     rule: str = ""
@@ -80,7 +80,7 @@ class EvictionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     claim_ended: str = ""
     ended: Time | None = None
     times: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 1
-    request: dict[Name, Name] = {}
+    request: dict[AnnotationText, AnnotationText] = {}
 
 
 class RequeueAnnotation(View, frozen=True):
@@ -112,7 +112,7 @@ class InjectedPlacement(View, frozen=True):
 class InjectedAnnotation(InjectedPlacement, frozen=True):
     """The same of the only template of an object, or of each of several: `podSets`, by the names of their sets."""
 
-    pod_sets: dict[Name, InjectedPlacement] = {}
+    pod_sets: dict[AnnotationText, InjectedPlacement] = {}
 
     def of(self, pod_set: str) -> InjectedPlacement:
         """Return what was put into the template of this pod set; of MAIN_POD_SET: into the only one."""

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-Path = tuple[str | int, ...]
+from shared.api.patches import FieldPath
+
 _MAX_SHOWN: Final = 200
 _GO_ESCAPES: Final = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 """Go writes these so everywhere, and they occur in strings only."""
@@ -51,7 +52,7 @@ def _stop_at_twice(pairs: list[tuple[str, Any]]) -> None:
         raise _Twice
 
 
-def _place(pairs: list[tuple[str, Any]]) -> Path | None:
+def _place(pairs: list[tuple[str, Any]]) -> FieldPath | None:
     """Return where in this object a key occurs twice.
 
     JSON has no tuples: one among the values is such a place already.
@@ -65,14 +66,14 @@ def _place(pairs: list[tuple[str, Any]]) -> Path | None:
     return next(((key, *place) for key, place in places if place is not None), None)
 
 
-def _within(value: Any) -> Path | None:
+def _within(value: Any) -> FieldPath | None:
     if isinstance(value, list):
         places = ((at, _within(item)) for at, item in enumerate(value))
         return next(((at, *place) for at, place in places if place is not None), None)
     return value if isinstance(value, tuple) else None
 
 
-def _shown(path: Path) -> str:
+def _shown(path: FieldPath) -> str:
     """As a manifest's reader would write it: at most so long, and in ASCII without control signs."""
     steps = (f".{each}" if isinstance(each, str) and each.isidentifier() else f"[{each}]" for each in path)
     text = "".join(steps).removeprefix(".")

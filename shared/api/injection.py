@@ -14,10 +14,9 @@ import msgspec
 from shared.api.annotations import InjectedAnnotation, InjectedPlacement
 from shared.api.core.placement import Placement, write_toleration
 from shared.api.core.pod import PodSpec
-from shared.api.patches import Operation, add, drop_members, remove, set_members
+from shared.api.patches import FieldPath, Operation, add, drop_members, remove, set_members
 
 NOTHING: Final = InjectedAnnotation()
-Path = tuple[str | int, ...]
 
 
 def without_injected(placement: Placement, injected: InjectedPlacement | None) -> Placement:
@@ -33,7 +32,7 @@ def without_injected(placement: Placement, injected: InjectedPlacement | None) -
 
 
 def placement_operations(
-    spec: PodSpec, old: InjectedPlacement | None, new: InjectedPlacement, path: Path
+    spec: PodSpec, old: InjectedPlacement | None, new: InjectedPlacement, path: FieldPath
 ) -> list[Operation]:
     """Return the operations that replace `old` by `new` in the pod spec at `path`; none if that is so already."""
     present: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in spec.tolerations]
@@ -44,7 +43,7 @@ def placement_operations(
 
 
 def selector_operations(
-    present: Mapping[str, str], old: InjectedPlacement, new: InjectedPlacement, at: Path
+    present: Mapping[str, str], old: InjectedPlacement, new: InjectedPlacement, at: FieldPath
 ) -> list[Operation]:
     """Return the same for the node selector at `at`, which is `present` now."""
     leaving = [
@@ -56,7 +55,7 @@ def selector_operations(
 
 
 def toleration_operations(
-    present: Sequence[Mapping[str, Any]], old: InjectedPlacement, new: InjectedPlacement, at: Path
+    present: Sequence[Mapping[str, Any]], old: InjectedPlacement, new: InjectedPlacement, at: FieldPath
 ) -> list[Operation]:
     """Return the same for the tolerations at `at`, which are `present` now."""
     injected_tolerations = [_normal(each) for each in old.tolerations]

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 Operation = dict[str, Any]
+FieldPath = tuple[str | int, ...]
+"""The keys and indices that lead to a field."""
 
 
 def pointer(path: Iterable[str | int]) -> str:

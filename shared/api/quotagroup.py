@@ -1,6 +1,6 @@
 """What a QuotaGroup object says: its spec as it is written, and the status the reconciler writes.
 
-Quantities stay text here; `shared.quota.model.read.groups` makes a `Group` of it.
+ResourceList stay text here; `shared.quota.model.read.groups` makes a `Group` of it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Final
 
 from shared.api.conditions import Condition
 from shared.api.core.metadata import Metadata
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import ResourceList, View, reader
 from shared.resources import read_amount, write_quantity
 
 MAX_LARGEST_NODES: Final = 16
@@ -20,11 +20,11 @@ class EntrySpec(View, frozen=True):
     """One flavor's quota."""
 
     flavor: str = "default"
-    min: Quantities = {}
-    max: Quantities = {}
-    borrowing_limit: Quantities = {}
-    lending_limit: Quantities = {}
-    weight: Quantities = {}
+    min: ResourceList = {}
+    max: ResourceList = {}
+    borrowing_limit: ResourceList = {}
+    lending_limit: ResourceList = {}
+    weight: ResourceList = {}
 
 
 class RequirementSpec(View, frozen=True):
@@ -110,16 +110,16 @@ class QuotaStatus(View, frozen=True):
     """
 
     flavor: str = "default"
-    min: Quantities = {}
-    request: Quantities = {}
-    used: Quantities = {}
-    non_preemptible: Quantities = {}
-    charge: Quantities = {}
-    runtime: Quantities = {}
-    borrowed: Quantities = {}
-    lendable: Quantities = {}
-    capacity: Quantities = {}
-    largest_nodes: list[Quantities] | None = None
+    min: ResourceList = {}
+    request: ResourceList = {}
+    used: ResourceList = {}
+    non_preemptible: ResourceList = {}
+    charge: ResourceList = {}
+    runtime: ResourceList = {}
+    borrowed: ResourceList = {}
+    lendable: ResourceList = {}
+    capacity: ResourceList = {}
+    largest_nodes: list[ResourceList] | None = None
     over_since: dict[str, datetime] = {}
     past_use: dict[str, str] = {}
 
@@ -162,7 +162,7 @@ class QuotaGroup(View, frozen=True):
 read_quota_group = reader(QuotaGroup)
 
 
-def write_quotas(amounts: Mapping[str, int]) -> Quantities:
+def write_quotas(amounts: Mapping[str, int]) -> ResourceList:
     """Amounts in base units as quantity texts, by resource name."""
     return {resource: write_quantity(resource, amount) for resource, amount in sorted(amounts.items())}
 
@@ -177,7 +177,7 @@ def write_columns(quotas: Iterable[QuotaStatus]) -> Columns:
     )
 
 
-def _summed(maps: Iterable[Quantities]) -> str:
+def _summed(maps: Iterable[ResourceList]) -> str:
     total: dict[str, int] = {}
     for quantities in maps:
         for resource, quantity in quantities.items():

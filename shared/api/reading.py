@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
-Quantities = dict[str, int | float | str]
+ResourceList = dict[str, int | float | str]
 """A resource list as it is written; `shared.resources.read_amount` makes numbers of it."""
 
 

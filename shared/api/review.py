@@ -24,7 +24,7 @@ MAX_SIGNS: Final = 500_000
 NULL: Final = b"null"
 
 
-class Operation(StrEnum):
+class ReviewOperation(StrEnum):
     """What is being done to the object."""
 
     CREATE = "CREATE"
@@ -65,7 +65,7 @@ class Review(View, frozen=True):
 
     uid: str
     kind: ReviewedKind
-    operation: Operation
+    operation: ReviewOperation
     resource: ReviewedResource = ReviewedResource()
     name: str = ""
     namespace: str = ""

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from shared.kube.connect.connection import Connection, connected
-from shared.kube.connect.transport import METADATA_ONLY, Call, Guard, RequestObserver, Transport
+from shared.kube.connect.transport import METADATA_ONLY, Call, CallGuard, RequestObserver, Transport
 from shared.kube.errors import Gone, Invalid, PatchTestFailed
 from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
@@ -53,7 +53,7 @@ class Client:
         on_request: RequestObserver | None = None,
     ) -> None:
         self.field_manager = field_manager
-        self._guard: Guard | None = None
+        self._guard: CallGuard | None = None
         self._timeout = timeout
         self._transport = Transport(connection, concurrency, on_request)
 
@@ -77,7 +77,7 @@ class Client:
             other._transport = self._transport.over(connection)
             yield other
 
-    def guarded(self, time_left: Guard) -> "Client":
+    def guarded(self, time_left: CallGuard) -> "Client":
         """Return the same client; a write times out after `time_left` as of its sending, and raises Fenced at zero."""
         other = copy(self)
         other._guard = time_left

@@ -45,7 +45,7 @@ class WatchedSecret:
         self._use = use
         self.seen: SecretRecord | None = None
         self.changed = asyncio.Event()
-        """Set when it changes; whoever else knows of a change sets it, too."""
+        """Set when it changes, and by others when what it depends on does."""
         fields = f"metadata.name={name}"
         watches.add(Watch(client, SECRETS, _read_secret, self._see, namespace=namespace, fields=fields))
 

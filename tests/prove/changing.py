@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
-from shared.quota.measure.inputs.workload_set import Change
+from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.snapshot import measure as measured
@@ -65,7 +65,7 @@ def _some_work(world: World, dice: Dice) -> list[Workload]:
     return [work for work in every if dice.chance(15)]
 
 
-def _change(work: Workload, dice: Dice, now: datetime) -> Change:
+def _change(work: Workload, dice: Dice, now: datetime) -> WorkloadChange:
     if dice.chance(20):
         return work, None
     if dice.chance(20):

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
-from shared.quota.decide.decisions import Evict, OverSince, Plan
+from shared.quota.decide.decisions import Evict, Plan
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.state.cycle_cache import CycleCache
-from shared.quota.measure.inputs.world import World
+from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import Amounts, Tree

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
-from shared.api.review import Operation, Review
+from shared.api.review import Review, ReviewOperation
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Forbidden, NotFound, TooManyRequests
 from shared.kube.resources import Resource
@@ -56,7 +56,7 @@ class DryRunEffects:
 
 def question(review: Review) -> dict[str, Any]:
     """Return the WhatIf object for a reviewed edit."""
-    if review.operation is Operation.DELETE:
+    if review.operation is ReviewOperation.DELETE:
         spec: dict[str, Any] = {"delete": [{"kind": review.kind.kind, "name": review.name}]}
     else:
         spec = {"apply": [review.object]}

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from shared.api.reading import Unreadable
-from shared.api.review import Operation, Review
+from shared.api.review import Review, ReviewOperation
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor, read_group
 from shared.quota.model.tree import Group
@@ -124,11 +124,11 @@ def read_flavor_edit(review: Review, edit_id: str) -> FlavorEdit:
 
 
 def _has_new(review: Review) -> bool:
-    return review.operation is not Operation.DELETE and review.has_object
+    return review.operation is not ReviewOperation.DELETE and review.has_object
 
 
 def _has_old(review: Review) -> bool:
-    return review.operation is not Operation.CREATE and review.has_old_object
+    return review.operation is not ReviewOperation.CREATE and review.has_old_object
 
 
 def _read_version(review: Review) -> ObjectVersion:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from shared.api.quotagroup import read_quota_group
-from shared.api.reading import Quantities, Unreadable
+from shared.api.reading import ResourceList, Unreadable
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
 from shared.kube.watch.cache import Change, transitions
@@ -143,7 +143,7 @@ def group_record(raw: bytes) -> StoredGroup:
     return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity, nodes)
 
 
-def _keyed(by_flavor: Iterable[tuple[str, Quantities]]) -> Keyed:
+def _keyed(by_flavor: Iterable[tuple[str, ResourceList]]) -> Keyed:
     found: dict[FlavorResource, Amount] = {}
     for flavor, quantities in by_flavor:
         amounts = _read_amounts(quantities).items()
@@ -151,7 +151,7 @@ def _keyed(by_flavor: Iterable[tuple[str, Quantities]]) -> Keyed:
     return found
 
 
-def _read_amounts(quantities: Quantities) -> Amounts:
+def _read_amounts(quantities: ResourceList) -> Amounts:
     """Return the amounts, without unreadable ones."""
     found: dict[str, Amount] = {}
     for resource, quantity in quantities.items():

@@ -7,12 +7,12 @@ had time to read it; the previous one is accepted until the API server had time 
 
 import hmac
 import secrets
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
 from shared.api.patches import Operation, add
 from shared.api.reading import read_time, write_time
+from shared.tls.rotation import Contents
 from webhook.tls.configurations import WebhookEntry, route_of_entry
 
 PATH: Final = "path"
@@ -20,9 +20,6 @@ OLD_PATH: Final = "path-old"
 CERTIFICATE_TIME: Final = "certificate-time"
 """The start of validity of the certificate that the path was generated with."""
 LENGTH: Final = 64
-
-Contents = Mapping[str, bytes]
-"""The data of the Secret."""
 
 
 def next_path_contents(contents: Contents, certificate: datetime, *, published: bool) -> dict[str, bytes]:

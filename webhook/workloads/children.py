@@ -6,7 +6,7 @@ individually. See docs/specification.md §13.3.
 
 from shared.api.core.metadata import Metadata
 from shared.api.reading import View, reader
-from shared.api.review import Operation, Review
+from shared.api.review import Review, ReviewOperation
 from webhook.verdicts import YES, Verdict, verdict_of
 from webhook.workloads.common import allow_child, check_label
 from webhook.workloads.review_context import ReviewContext
@@ -21,12 +21,12 @@ _read = reader(_Child)
 
 def mutate_child(review: Review, context: ReviewContext) -> Verdict:
     """Label it with the object that it belongs to."""
-    if review.operation is not Operation.CREATE or context.cover is None:
+    if review.operation is not ReviewOperation.CREATE or context.cover is None:
         return YES
     return allow_child(_read(review.object).metadata, context.cover, with_group=False)
 
 
 def judge_child(review: Review, context: ReviewContext) -> Verdict:
     """Only the operator can set or change that label."""
-    old = _read(review.old_object).metadata if review.operation is Operation.UPDATE else None
+    old = _read(review.old_object).metadata if review.operation is ReviewOperation.UPDATE else None
     return verdict_of(check_label(review.kind.kind, _read(review.object).metadata, old, context))

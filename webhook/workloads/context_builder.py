@@ -12,7 +12,7 @@ from typing import Final
 from shared.api.core.metadata import Metadata, OwnerReference
 from shared.api.names import JOB_OWNER_LABEL
 from shared.api.reading import Unreadable, View, reader
-from shared.api.review import Operation, Review
+from shared.api.review import Review, ReviewOperation
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import QUOTA_GROUPS
@@ -126,7 +126,7 @@ class ContextBuilder:
         """Namespace and group; read again for a new object without a group, in case its namespace was just labelled."""
         namespace = await self._workloads.namespace_context(review.namespace)
         group = self._group(metadata, namespace)
-        if group is None and review.operation is Operation.CREATE:
+        if group is None and review.operation is ReviewOperation.CREATE:
             namespace = await self._workloads.namespace_context_now(review.namespace)
             group = self._group(metadata, namespace)
         return namespace, group
@@ -161,7 +161,7 @@ class ContextBuilder:
     async def _cover(self, review: Review, metadata: Metadata, job: WorkloadRecord | None) -> Cover | None:
         """The governed object for which this one is created, by its operator or, for its Job, by the Job controller."""
         owner, found = metadata.controller, job
-        if review.operation is not Operation.CREATE or owner is None:
+        if review.operation is not ReviewOperation.CREATE or owner is None:
             return None
         if self._workloads.owners.is_operator(owner, review.user_info.username):
             found = await self._workloads.owners.find(review.namespace, owner)

@@ -7,7 +7,7 @@ descriptor excludes for this reason are denied here. See docs/specification.md Â
 
 from shared.api.core.metadata import Metadata
 from shared.api.names import POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, read_pod_group_size
-from shared.api.review import Operation, Review
+from shared.api.review import Review, ReviewOperation
 from shared.kinds.kind import Kind, Kinds
 from shared.kinds.reading import read_kind_object
 from shared.quota.model.rules.findings import Findings
@@ -38,7 +38,7 @@ def judge_gated_object(kind: Kind, review: Review, context: ReviewContext) -> Ve
         return verdict_of(Findings())
     name = name_of(kind.kind, seen.metadata)
     broken = list(check_governed_whole(name, seen))
-    if review.operation is Operation.UPDATE:
+    if review.operation is ReviewOperation.UPDATE:
         before = set(check_governed_whole(name, read_kind_object(kind, review.old_object)))
         broken = [each for each in broken if each not in before]
     return verdict_of(Findings(tuple(broken)))

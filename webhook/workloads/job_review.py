@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 
 from shared.api.core.job import Job, read_job
-from shared.api.review import Operation as ReviewOperation
-from shared.api.review import Review
+from shared.api.review import Review, ReviewOperation
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.resources import QuantityError

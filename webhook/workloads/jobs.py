@@ -13,8 +13,7 @@ from shared.api.core.job import Job
 from shared.api.injection import NOTHING, placement_operations
 from shared.api.names import HOLD_LABEL, INJECTED, REQUEUE, TRUE
 from shared.api.patches import Operation, add
-from shared.api.review import Operation as ReviewOperation
-from shared.api.review import Review
+from shared.api.review import Review, ReviewOperation
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,

@@ -9,8 +9,7 @@ from dataclasses import replace
 from shared.api.annotations import write_annotation
 from shared.api.names import HOLD_LABEL, REQUEUE, TRUE
 from shared.api.patches import Operation
-from shared.api.review import Operation as ReviewOperation
-from shared.api.review import Review
+from shared.api.review import Review, ReviewOperation
 from shared.kinds.kind import Kind
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import suspend_operations

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Int32, View, reader
-from shared.api.review import Operation as ReviewOperation
-from shared.api.review import Review
+from shared.api.review import Review, ReviewOperation
 from shared.kinds.kind import Kind
 from shared.kinds.kind_object import KindObject, KindPodSet
 from shared.kinds.paths import show

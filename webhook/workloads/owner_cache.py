@@ -42,7 +42,7 @@ def owner_of(metadata: Metadata) -> OwnerReference | None:
     return owner if is_foreign and not metadata.unit else None
 
 
-Project = Callable[[bytes], WorkloadRecord | None]
+ProjectOwner = Callable[[bytes], WorkloadRecord | None]
 KindName = tuple[str, str]
 """API group and kind."""
 
@@ -52,7 +52,7 @@ class _Owners:
     """The watch of one kind, and the users as which operators create children of its objects."""
 
     resource: Resource
-    project: Project
+    project: ProjectOwner
     watch: Watch[WorkloadRecord]
     operators: frozenset[str]
 
@@ -79,7 +79,7 @@ class OwnerCache:
         self,
         watches: Watches,
         resource: Resource,
-        project: Project,
+        project: ProjectOwner,
         see: Callable[[Sequence[Change[WorkloadRecord]]], None],
         operators: Mapping[KindName, frozenset[str]],
     ) -> None:
@@ -142,7 +142,7 @@ def _ignore(_: Sequence[Change[WorkloadRecord]]) -> None:
     """Objects created by operators are no workloads."""
 
 
-def kind_record(kind: Kind) -> Project:
+def kind_record(kind: Kind) -> ProjectOwner:
     """Return the part of an object of this kind that is kept; None for one of another controller."""
 
     def project(raw: bytes) -> WorkloadRecord | None:

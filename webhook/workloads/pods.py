@@ -11,8 +11,7 @@ from shared.api.annotations import write_annotation
 from shared.api.core.pod import Pod, read_pod
 from shared.api.names import GATE, JOB_OWNER_LABEL, REQUEUE
 from shared.api.patches import Operation, add
-from shared.api.review import Operation as ReviewOperation
-from shared.api.review import Review
+from shared.api.review import Review, ReviewOperation
 from shared.quota.model.read.pods import is_covered
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings
 from shared.quota.model.rules.workloads.changed_workload import (

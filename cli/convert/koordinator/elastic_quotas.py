@@ -14,7 +14,7 @@ from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, set_
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.core.metadata import Metadata
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import ResourceList, View, reader
 from shared.problems import Problem
 
 T = TypeVar("T")
@@ -31,8 +31,8 @@ _BUILT_IN: Final = {_ROOT: "root", "koordinator-default-quota": "default", "koor
 
 
 class _Spec(View, frozen=True):
-    min: Quantities = {}
-    max: Quantities = {}
+    min: ResourceList = {}
+    max: ResourceList = {}
 
 
 class _ElasticQuota(View, frozen=True):

@@ -12,7 +12,7 @@ from cli.convert.weights import Weights
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import PREEMPTIBLE_LABEL
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import ResourceList, View, reader
 from shared.quota.model.tree import StopPolicy
 
 API: Final = "scheduling.volcano.sh/"
@@ -22,14 +22,14 @@ _READ: Final = ("parent", "deserved", "guarantee", "capability", "weight", "recl
 
 
 class _Guarantee(View, frozen=True):
-    resource: Quantities = {}
+    resource: ResourceList = {}
 
 
 class _Spec(View, frozen=True):
     parent: str = ""
-    deserved: Quantities = {}
+    deserved: ResourceList = {}
     guarantee: _Guarantee = _Guarantee()
-    capability: Quantities = {}
+    capability: ResourceList = {}
     weight: int | None = None
     reclaimable: bool = True
 

@@ -7,7 +7,7 @@ API server keeps them: an hour by default.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -17,9 +17,9 @@ from cli.read.live_objects import items_if_known
 from cli.read.settings import live_settings
 from shared.api.annotations import BadAnnotation, EvictionAnnotation, read_eviction
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL
+from shared.json_data import Json
 from shared.quota.model.workload import EvictionReason
 
-Json = dict[str, Any]
 _SAME: Final = timedelta(seconds=10)
 """An event and an annotation whose times differ by at most this are of the same eviction."""
 _PAGE: Final = 500

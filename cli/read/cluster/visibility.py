@@ -4,7 +4,7 @@ Raises NotServed where the API is off or does not answer, and NotAllowed: then t
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -12,12 +12,12 @@ import msgspec
 from cli.read.live import LiveCluster, NotAllowed, NotServed
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
 from shared.cluster.leader_past_use import past_use_in
+from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.measure.inputs.world import PastUse
 
 T = TypeVar("T")
 
-Json = dict[str, Any]
 _BASE: Final = f"/apis/{VISIBILITY_GROUP}/{VISIBILITY_VERSION}"
 _PENDING: Final = ("group", "reason", "binding", "flavor", "resource", "message", "position")
 _ALWAYS: Final[Json] = {"reason": None, "startsAt": None, "flavors": [], "remedies": [], "position": 0}

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
-from reconciler.visibility.objects.kinds import Json
 from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.selection import Selection
+from shared.json_data import Json
 from shared.quota.model.workload import Workload, WorkloadId
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from reconciler.visibility.copies.edits import EditedObjects
-from reconciler.visibility.objects.kinds import Json
 from reconciler.visibility.objects.observed import ObservedPlan, write_moment
 from shared.cluster.state.cluster_state import ClusterState
+from shared.json_data import Json
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.simulate.effects import effects_as_data, effects_of
 from shared.quota.decide.simulate.what_if import predict_in_steps

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from reconciler.visibility.objects.kinds import ALL_KINDS, API_VERSION, GROUP, KINDS, VERSION, Json, VisibleKind
+from reconciler.visibility.objects.kinds import ALL_KINDS, API_VERSION, GROUP, KINDS, VERSION, VisibleKind
+from shared.json_data import Json
 
 _AGGREGATED: Final = "apidiscovery.k8s.io"
 _GROUP_KIND: Final = "x-kubernetes-group-version-kind"

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.visibility.objects.kinds import API_VERSION, KINDS, Json, VisibleKind
+from reconciler.visibility.objects.kinds import API_VERSION, KINDS, VisibleKind
 from reconciler.visibility.objects.selection import Selection
 from shared.api.group_selector import GroupSelector, read_group_selector
+from shared.json_data import Json
 
 _ROOT: Final = f"/apis/{API_VERSION}/"
 _BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}

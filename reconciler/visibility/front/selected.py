@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 
 from reconciler.visibility.front.requests import ReadRequest
-from reconciler.visibility.objects.kinds import API_VERSION, Json, VisibleKind
+from reconciler.visibility.objects.kinds import API_VERSION, VisibleKind
 from reconciler.visibility.objects.tables import table
+from shared.json_data import Json
 
 _PASSING: Final = ("asOf", "servedBy", "pastUse")
 """Members that change all the time and cause no watch event."""

@@ -11,8 +11,9 @@ from reconciler.visibility.copies.asking import TooBusy
 from reconciler.visibility.front.answers import Answers
 from reconciler.visibility.front.requests import ReadRequest
 from reconciler.visibility.front.selected import Selected, key_of
-from reconciler.visibility.objects.kinds import API_VERSION, EXPLANATION, Json
+from reconciler.visibility.objects.kinds import API_VERSION, EXPLANATION
 from reconciler.visibility.objects.tables import table
+from shared.json_data import Json
 
 _PERIOD: Final = 1.0
 _PERIOD_OF_EXPLANATIONS: Final = 3.0

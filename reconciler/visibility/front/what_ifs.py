@@ -9,7 +9,8 @@ from reconciler.visibility.copies.asking import Control, LongQuestions, TooBusy
 from reconciler.visibility.copies.edits import BadEdit, read_edit
 from reconciler.visibility.copies.questions import CopyQuestion
 from reconciler.visibility.front.requests import BadRequest
-from reconciler.visibility.objects.kinds import API_VERSION, WHAT_IF, Json
+from reconciler.visibility.objects.kinds import API_VERSION, WHAT_IF
+from shared.json_data import Json
 
 LIMIT: Final = timedelta(milliseconds=2500)
 """Slightly less than the admission webhook waits for an answer."""

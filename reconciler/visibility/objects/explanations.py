@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from reconciler.visibility.objects.kinds import API_VERSION, EXPLANATION, Json
+from reconciler.visibility.objects.kinds import API_VERSION, EXPLANATION
 from reconciler.visibility.objects.naming import object_name, redacted
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import metadata_of
+from shared.json_data import Json
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.model.workload import Workload, namespace_of
 

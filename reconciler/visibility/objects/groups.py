@@ -1,7 +1,8 @@
 """The objects of the kind GroupExplanation: numbers and counts only, never a workload's name."""
 
-from reconciler.visibility.objects.kinds import API_VERSION, GROUPS, Json, amount_text
+from reconciler.visibility.objects.kinds import API_VERSION, GROUPS, amount_text
 from reconciler.visibility.objects.observed import ObservedPlan
+from shared.json_data import Json
 from shared.quota.measure.division_table import division_tables, table_as_data
 
 

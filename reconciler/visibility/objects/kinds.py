@@ -1,10 +1,11 @@
 """The kinds of visibility.quotree.dev/v1alpha1, and the columns that kubectl prints of each."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from reconciler.visibility.objects.schemas import EXPLANATION_STATUS, GROUP_STATUS, PENDING_STATUS, WHAT_IF_STATUS
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
+from shared.json_data import Json
 from shared.resources import write_quantity
 
 GROUP: Final = VISIBILITY_GROUP
@@ -12,8 +13,6 @@ VERSION: Final = VISIBILITY_VERSION
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 TABLE_TYPE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 VERBS: Final = ("get", "list", "watch")
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,9 @@
 """Names of objects in the visibility API, and what is hidden from a tenant: names of workloads in other namespaces."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from shared.json_data import Json
 from shared.quota.model.workload import Workload, namespace_of
-
-Json = dict[str, Any]
 
 
 def object_name(workload: Workload) -> str:

@@ -1,8 +1,8 @@
 """The schemas that `kubectl explain` prints: the members of each kind's status."""
 
-from typing import Any, Final
+from typing import Final
 
-Json = dict[str, Any]
+from shared.json_data import Json
 
 
 def text(about: str) -> Json:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from reconciler.visibility.objects.kinds import Json, TableColumn, VisibleKind
+from reconciler.visibility.objects.kinds import TableColumn, VisibleKind
+from shared.json_data import Json
 
 TABLE: Final = "meta.k8s.io/v1"
 _STEPS: Final = (

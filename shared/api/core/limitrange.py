@@ -11,17 +11,17 @@ from types import MappingProxyType
 from typing import Final
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import ResourceList, View, reader
 
 
 class LimitRangeItem(View, frozen=True):
     """One item of a LimitRange; only those of type Container have defaults."""
 
     type: str = ""
-    default: Quantities = {}
-    default_request: Quantities = {}
-    max: Quantities = {}
-    min: Quantities = {}
+    default: ResourceList = {}
+    default_request: ResourceList = {}
+    max: ResourceList = {}
+    min: ResourceList = {}
 
 
 class LimitRangeSpec(View, frozen=True):
@@ -50,11 +50,11 @@ NO_DEFAULTS: Final = ContainerDefaults()
 
 def container_defaults(limit_ranges: Iterable[LimitRange]) -> ContainerDefaults:
     """Return all LimitRanges of one namespace as one; by name, so that the given order does not matter."""
-    requests: Quantities = {}
-    limits: Quantities = {}
+    requests: ResourceList = {}
+    limits: ResourceList = {}
     for each in sorted(limit_ranges, key=lambda found: found.metadata.name):
-        own_requests: Quantities = {}
-        own_limits: Quantities = {}
+        own_requests: ResourceList = {}
+        own_limits: ResourceList = {}
         for item in each.spec.limits:
             if item.type == "Container":
                 default = {**item.max, **item.default}

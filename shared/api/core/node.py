@@ -7,7 +7,7 @@ from typing import Final
 from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Taint
-from shared.api.reading import Quantities, View, aware, reader
+from shared.api.reading import ResourceList, View, aware, reader
 from shared.resources import Amount, read_amount
 
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,8 +31,8 @@ class NodeSpec(View, frozen=True):
 class NodeStatus(View, frozen=True):
     """The status of a node; `allocatable` is what pods can use; a manifest may give `capacity` alone."""
 
-    allocatable: Quantities = {}
-    capacity: Quantities = {}
+    allocatable: ResourceList = {}
+    capacity: ResourceList = {}
     conditions: list[ObservedCondition] = []
 
 

@@ -8,14 +8,14 @@ import msgspec
 from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.names import GATE
-from shared.api.reading import Int32, Quantities, View, reader
+from shared.api.reading import Int32, ResourceList, View, reader
 
 
 class ResourceNeeds(View, frozen=True):
     """`resources` of a container or a whole pod."""
 
-    requests: Quantities = {}
-    limits: Quantities = {}
+    requests: ResourceList = {}
+    limits: ResourceList = {}
 
 
 class Container(View, frozen=True):
@@ -92,7 +92,7 @@ class PodSpec(View, frozen=True):
     containers: list[Container] = []
     init_containers: list[Container] = []
     resources: ResourceNeeds | None = None
-    overhead: Quantities = {}
+    overhead: ResourceList = {}
     node_selector: dict[str, str] = {}
     affinity: Affinity | None = None
     tolerations: list[TolerationView] = []

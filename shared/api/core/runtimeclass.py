@@ -1,13 +1,13 @@
 """What running a pod costs beside its containers: the overhead of its RuntimeClass."""
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import Quantities, View, reader
+from shared.api.reading import ResourceList, View, reader
 
 
 class Overhead(View, frozen=True):
     """The overhead of a RuntimeClass: what each pod of the class needs in addition."""
 
-    pod_fixed: Quantities = {}
+    pod_fixed: ResourceList = {}
 
 
 class RuntimeClass(View, frozen=True):

@@ -13,7 +13,7 @@ from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
 from shared.api.core.resource_claim import ClaimDevices
 from shared.api.core.runtimeclass import RuntimeClass
-from shared.cluster.state.observed.device_users import DeviceUsers, Owner, PodTransitions
+from shared.cluster.state.observed.device_users import DeviceOwner, DeviceUsers, PodTransitions
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.kind_projection import KindRecord
 from shared.cluster.state.observed.projections import FinishedOwner, GroupStatusRecord, PodRecord
@@ -71,7 +71,7 @@ class ClusterState:
         """Process changes of objects of governed kinds, including finished and deleted ones."""
         self._observe_owned(transitions(changes))
 
-    def _observe_owned(self, changes: Iterable[Transition[Owner]]) -> None:
+    def _observe_owned(self, changes: Iterable[Transition[DeviceOwner]]) -> None:
         for before, after in changes:
             self._device_users.observe_owner(before, after)
             self.work.observe_owner(before, after)

@@ -1,8 +1,7 @@
 """The workloads by key, as they count now, and which have changed since the last call of `changes`. Pure."""
 
+from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.model.workload import Workload, WorkloadId
-
-Change = tuple[Workload | None, Workload | None]
 
 
 class WorkloadIndex:
@@ -26,13 +25,13 @@ class WorkloadIndex:
         self._hidden: dict[WorkloadId, dict[str, None]] = {}
         """The keys that do not count because a workload of that name counts under another key."""
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[WorkloadChange]:
         """(before, after) of each workload that changed since the last call.
 
         Removed ones first: a new Job may have a deleted one's name.
         """
-        removed: list[Change] = []
-        rest: list[Change] = []
+        removed: list[WorkloadChange] = []
+        rest: list[WorkloadChange] = []
         for key in self._touched:
             before, after = self._reported.pop(key, None), self._workloads.get(key)
             if after is not None:

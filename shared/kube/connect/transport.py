@@ -25,7 +25,7 @@ from shared.kube.resources import Resource
 T = TypeVar("T")
 RequestObserver = Callable[[str, str, int, float], None]
 """Called for each finished request: method, resource, HTTP status (0: no response), seconds."""
-Guard = Callable[[], timedelta]
+CallGuard = Callable[[], timedelta]
 """Called right before a write is sent; returns its time limit. Zero: it must not be sent."""
 
 JSON = "application/json"
@@ -79,7 +79,7 @@ class Transport:
         """A transport over that connection."""
         return Transport(connection, self._concurrency, self._on_request)
 
-    async def send(self, call: Call, into: type[T], limit: timedelta, guard: Guard | None = None) -> T:
+    async def send(self, call: Call, into: type[T], limit: timedelta, guard: CallGuard | None = None) -> T:
         """The body of the response as `into`. `limit` does not include waiting for a free slot.
 
         The guard's time covers everything: when it is over, the connection has been closed.

@@ -21,7 +21,7 @@ from shared.api.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from shared.kube.lead.election_settings import ElectionSettings
-from shared.kube.lead.lease import Lease, LeaseSpec, Mark
+from shared.kube.lead.lease import Lease, LeaseMark, LeaseSpec
 from shared.kube.resources import LEASES
 from shared.problems import Problem
 
@@ -67,10 +67,10 @@ class Election:
         self._lease_seen = now_seconds()
         self._is_gone = is_gone
         self._is_alive = is_alive
-        self._seen_gone: Mark | None = None
+        self._seen_gone: LeaseMark | None = None
         self._leads_until = 0.0
         self._releases = True
-        self.taken_from: Mark | None = None
+        self.taken_from: LeaseMark | None = None
         """The Lease as it was when this process took it; None: it did not exist, or has not been taken."""
 
     @property

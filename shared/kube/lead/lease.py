@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-Mark = tuple[object, ...]
+LeaseMark = tuple[object, ...]
 """Differs after every write of the Lease."""
 
 
@@ -32,6 +32,6 @@ class Lease(msgspec.Struct, frozen=True, rename="camel"):
         return self.spec.holder_identity or ""
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> LeaseMark:
         """This version of it."""
         return (self.spec.holder_identity, self.spec.renew_time, self.metadata.get("resourceVersion"))

@@ -21,7 +21,7 @@ from shared.kube.client import Client
 from shared.kube.errors import ConnectionProblem
 from shared.kube.lead.election import Election, IsGone, LeadershipLost, now_seconds
 from shared.kube.lead.election_settings import ElectionSettings
-from shared.kube.lead.lease import Mark
+from shared.kube.lead.lease import LeaseMark
 
 _log = logging.getLogger("quotree.kube.election")
 _BEATS: Final = 20
@@ -60,7 +60,7 @@ class ElectionThread:
         self._is_cancelled = False
 
     @property
-    def taken_from(self) -> Mark | None:
+    def taken_from(self) -> LeaseMark | None:
         """What the Lease was when this process took it; None: it was not there, or has not been taken."""
         return self._election.taken_from if self._election is not None else None
 

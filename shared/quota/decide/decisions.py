@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.measure.static.static_state import AmountByKey
 from shared.quota.model.workload import Claim, Eviction, EvictionReason, Flavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
-
-OverSince = Mapping[tuple[str, FlavorResource], datetime]
-"""(leaf, key) -> since when that leaf has been over its runtime there without a break."""
 
 
 class Tier(StrEnum):
@@ -139,16 +138,15 @@ class WaitExplanation:
 
 Charges = Mapping[tuple[str, FlavorResource], Amount]
 """(group, key) -> what the group costs its parent there; only where that differs from the snapshot's numbers."""
-Sums = Mapping[FlavorResource, Amount]
 
 
 @dataclass(frozen=True, slots=True)
 class LeafSums:
     """What a cycle has made of one leaf: what it uses, what is reserved in it, what of both is not preemptible."""
 
-    used: Sums
-    claimed: Sums
-    non_preemptible: Sums
+    used: AmountByKey
+    claimed: AmountByKey
+    non_preemptible: AmountByKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ what the next plan starts counts as started everywhere, and holds what it uses.
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
+from shared.json_data import Json
 from shared.quota.decide.advise.json_output import explanation_as_data
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedies import advise
@@ -23,8 +23,6 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Workload, WorkloadId
-
-Json = dict[str, Any]
 
 
 class Outlook:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.state.round_input import RoundInput
-from shared.quota.measure.inputs.workload_set import Change
+from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Admission, Workload, WorkloadId
 
@@ -66,7 +66,7 @@ def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:
     return measure(snapshot.world.with_changes(changes), snapshot.now, snapshot)
 
 
-def _differences(snapshot: Snapshot, before: Iterable[Start], now: Iterable[Start]) -> Iterator[Change]:
+def _differences(snapshot: Snapshot, before: Iterable[Start], now: Iterable[Start]) -> Iterator[WorkloadChange]:
     """Yield what leads from the one starts to the others, carried out on the same snapshot."""
     left = {each.workload.id: each for each in before}
     for each in now:

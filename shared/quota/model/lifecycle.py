@@ -71,12 +71,12 @@ def _overridden(settings: Settings, overrides: Sequence[ReclaimOverrides | Start
 
 _BLOCKS: Final = (BlockAdmission.NONE, BlockAdmission.GROUP, BlockAdmission.CLUSTER)
 """From least to most."""
-Value = timedelta | BlockAdmission
+LifecycleValue = timedelta | BlockAdmission
 
 
 def above_maximum(
     own: object, most: ReclaimMaxima | StartupMaxima | QueueingMaxima
-) -> Iterator[tuple[str, Value, Value]]:
+) -> Iterator[tuple[str, LifecycleValue, LifecycleValue]]:
     """Yield (name, value, maximum) of every setting of `own` that is above its maximum."""
     for field in fields(most):
         value, bound = getattr(own, field.name), getattr(most, field.name)
@@ -90,7 +90,7 @@ def within_maxima(settings: Settings, most: ReclaimMaxima | StartupMaxima) -> Se
     return replace(settings, **lowered) if lowered else settings
 
 
-def size_of(value: Value) -> int:
+def size_of(value: LifecycleValue) -> int:
     """Return a number that grows with the value: microseconds of a duration."""
     return _BLOCKS.index(value) if isinstance(value, BlockAdmission) else value // timedelta(microseconds=1)
 

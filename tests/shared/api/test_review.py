@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api.patches import add, drop_members, pointer, remove, set_members
-from shared.api.review import BadReview, Operation, fit_message, fit_warnings, read_review, write_allowed, write_denied
+from shared.api.review import (
+    BadReview,
+    ReviewOperation,
+    fit_message,
+    fit_warnings,
+    read_review,
+    write_allowed,
+    write_denied,
+)
 
 REQUEST: dict[str, Any] = {
     "uid": "u-1",
@@ -34,7 +42,7 @@ def test_review_is_read_and_its_objects_stay_raw() -> None:
     review = read_review(body())
     assert (review.uid, review.operation, review.namespace, review.user_info.username, review.dry_run) == (
         "u-1",
-        Operation.CREATE,
+        ReviewOperation.CREATE,
         "team-a",
         "alice",
         True,

@@ -6,13 +6,13 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from shared.api.review import Operation, Review, ReviewedKind
+from shared.api.review import Review, ReviewedKind, ReviewOperation
 from shared.kube.client import Client
 from shared.kube.errors import Forbidden, NotFound, TooManyRequests, Unavailable
 from webhook.quota.dry_run import UNKNOWN, DryRunEffects, question
 
 GROUP = ReviewedKind("quotree.dev", "v1alpha1", "QuotaGroup")
-REVIEW = Review("u", GROUP, Operation.UPDATE, name="vision", dry_run=True)
+REVIEW = Review("u", GROUP, ReviewOperation.UPDATE, name="vision", dry_run=True)
 
 
 class FailingClient:
@@ -48,5 +48,5 @@ def test_dry_run_is_answered_without_effects(error: Exception, expected: tuple[s
 
 
 def test_deletion_is_reviewed_by_name() -> None:
-    deletion = msgspec.structs.replace(REVIEW, operation=Operation.DELETE)
+    deletion = msgspec.structs.replace(REVIEW, operation=ReviewOperation.DELETE)
     assert question(deletion)["spec"] == {"delete": [{"kind": "QuotaGroup", "name": "vision"}]}

@@ -21,7 +21,7 @@ from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.devices import DeviceRef, refs_of
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 
-Owner = Job | KindObject | FinishedOwner
+DeviceOwner = Job | KindObject | FinishedOwner
 PodTransitions = Sequence[Transition[PodRecord]]
 
 
@@ -65,7 +65,7 @@ class DeviceUsers:
         self._claimants = _NamedBy()
         self._pods: dict[str, _Pod] = {}
 
-    def observe_owner(self, before: Owner | None, after: Owner | None) -> None:
+    def observe_owner(self, before: DeviceOwner | None, after: DeviceOwner | None) -> None:
         """Process a change of a Job or an object of a governed kind."""
         if self._namespaces.devices is None:
             return

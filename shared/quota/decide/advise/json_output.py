@@ -1,8 +1,7 @@
 """What `quotree explain` prints, as plain data: docs/specification.md §14.1, amounts in base units."""
 
-from typing import Any
-
 from shared.api.names import MAIN_POD_SET
+from shared.json_data import Json
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedy import Advice, Remedy
 from shared.quota.decide.explain.explanation import (
@@ -16,8 +15,6 @@ from shared.quota.decide.explain.holders import Holder
 from shared.quota.decide.explain.running import RunningExplanation
 from shared.quota.decide.simulate.json_output import flavors_as_data
 from shared.quota.model.workload import Eviction, Workload
-
-Json = dict[str, Any]
 
 
 def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names: PreemptorNames) -> Json:

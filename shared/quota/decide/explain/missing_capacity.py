@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shared.quota.decide.explain.shortage import Shortage, on_path
-from shared.quota.decide.state.usage import Path, Quantities, Usage, UsageLimits
+from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.groups.more_capacity import MoreCapacity
 from shared.quota.measure.snapshot import Snapshot
@@ -29,7 +29,7 @@ class LocalShortages:
 
     __slots__ = ()
 
-    def on_path(self, usage: Usage, path: Path, quantities: Quantities) -> Shortage | None:
+    def on_path(self, usage: Usage, path: GroupPath, quantities: Quantities) -> Shortage | None:
         """Return what `shortage.on_path` finds."""
         return on_path(usage, path, quantities)
 
@@ -50,7 +50,7 @@ class MissingCapacity:
         self._limits: dict[MoreCapacity, UsageLimits] = {}
         self._usages: dict[tuple[Usage, MoreCapacity], Usage] = {}
 
-    def on_path(self, usage: Usage, path: Path, quantities: Quantities) -> Shortage | None:
+    def on_path(self, usage: Usage, path: GroupPath, quantities: Quantities) -> Shortage | None:
         """Return what `shortage.on_path` finds, with the true amount where root binds."""
         short = on_path(usage, path, quantities)
         if short is None or short.group != ROOT:

@@ -20,7 +20,7 @@ from shared.quota.model.node import NodeShortage
 from shared.quota.model.workload import Workload
 from shared.resources import key_of, write_quantity
 
-Chosen = Sequence[tuple[FlavorSet, str]]
+ChosenFlavors = Sequence[tuple[FlavorSet, str]]
 
 
 class Misfit(NamedTuple):
@@ -97,7 +97,7 @@ def _together(snapshot: Snapshot, sets: Sequence[tuple[FlavorSet, Sequence[str]]
     return None
 
 
-def _shortages(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, chosen: Chosen) -> Iterator[Shortage]:
+def _shortages(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, chosen: ChosenFlavors) -> Iterator[Shortage]:
     """Yield what is missing of each key in these flavors, of all sets together."""
     for key, amount in totals([each for each, _ in chosen], [flavor for _, flavor in chosen]):
         most, group = snapshot.largest_fit(leaf.group.name, key)

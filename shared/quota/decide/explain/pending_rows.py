@@ -5,13 +5,12 @@ What the plan starts is no row and takes no place.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from shared.json_data import Json
 from shared.quota.decide.decisions import Plan, WaitExplanation
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.workload import Workload
 
-Json = dict[str, Any]
 Takes = Callable[[str], bool]
 """Whether a group's rows are wanted."""
 

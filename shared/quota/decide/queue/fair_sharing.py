@@ -11,11 +11,11 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
-from shared.quota.decide.state.cycle_cache import Weights
+from shared.quota.decide.state.cycle_cache import WeightByKey
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.leaves_in_order import Rank
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Path, Quantities
+from shared.quota.decide.state.usage import GroupPath, Quantities
 from shared.quota.decide.state.usage_views import UsedSums
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import Snapshot
@@ -39,7 +39,7 @@ class QueueHead:
 class ExpectedHead(NamedTuple):
     """What the rank of a leaf's head depends on, and the head itself once it is evaluated."""
 
-    path: Path
+    path: GroupPath
     keys: tuple[FlavorResource, ...]
     beyond_min: bool
     """Whether it takes its leaf's used beyond effectiveMin."""
@@ -99,7 +99,7 @@ class Tournament:
 
     __slots__ = ("_contest", "_heaps", "_leaves", "_shares", "_used")
 
-    def __init__(self, usage: RoundUsage, weights: Weights, contest: Contest) -> None:
+    def __init__(self, usage: RoundUsage, weights: WeightByKey, contest: Contest) -> None:
         self._contest = contest
         self._leaves = usage.snapshot.leaves
         self._used = usage.used
@@ -121,7 +121,7 @@ class Tournament:
             self._replace(expected.path, None)
         return None
 
-    def _drop(self, path: Path) -> None:
+    def _drop(self, path: GroupPath) -> None:
         """Let a leaf in which nothing fits leave the tournament, and all others with it where nothing fits either."""
         if self._contest.is_out(path[-2]):
             heappop(self._heaps[ROOT])
@@ -163,7 +163,7 @@ class Tournament:
         """Replace the best head by the next one of its leaf, or by none. Only the groups on its path are ranked."""
         self._replace(leaf_usage.path, None if head is None else expected_of(head))
 
-    def _replace(self, path: Path, expected: ExpectedHead | None) -> None:
+    def _replace(self, path: GroupPath, expected: ExpectedHead | None) -> None:
         for child, parent in pairwise(path):
             heap = self._heaps[parent]
             found = expected if child == path[0] else self._best_below(child)
@@ -181,7 +181,7 @@ class Shares:
 
     __slots__ = ("_snapshot", "_weights")
 
-    def __init__(self, snapshot: Snapshot, weights: Weights) -> None:
+    def __init__(self, snapshot: Snapshot, weights: WeightByKey) -> None:
         """`weights`: those of each parent's children together, as far as they are known."""
         self._snapshot = snapshot
         self._weights = weights

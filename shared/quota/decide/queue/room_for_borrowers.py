@@ -8,7 +8,7 @@ from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit, is_within
-from shared.quota.decide.state.usage import Available, Keys, Path
+from shared.quota.decide.state.usage import Available, GroupPath, Keys
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, QueueingStrategy
 from shared.quota.model.workload import WorkloadId
@@ -62,7 +62,7 @@ class RoomForBorrowers:
             return False
         return could_fit(requests, self._with_guarantee(cached, room))
 
-    def had_room(self, path: Path, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
+    def had_room(self, path: GroupPath, keys: Keys, amounts: tuple[Amount, ...]) -> bool:
         """Return whether that much was available when the pass began."""
         available = self._at_first.room(path)
         return all(amount <= available(key) for key, amount in zip(keys, amounts, strict=True))

@@ -10,13 +10,13 @@ from datetime import datetime
 
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import GroupKey, Path, Quantities
-from shared.quota.measure.inputs.workload_set import Place, queue_order
+from shared.quota.decide.state.usage import GroupKey, GroupPath, Quantities
+from shared.quota.measure.inputs.workload_set import QueuePlace, queue_order
 from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
-Limits = dict[GroupKey, Amount]
-Importance = tuple[bool, int, datetime, Place]
+LimitByKey = dict[GroupKey, Amount]
+Importance = tuple[bool, int, datetime, QueuePlace]
 
 
 class Needs:
@@ -26,8 +26,8 @@ class Needs:
 
     def __init__(self, usage: RoundUsage, evictions: EvictionPlan) -> None:
         self._usage = usage
-        self._charges: Limits = {}
-        self._uses: Limits = {}
+        self._charges: LimitByKey = {}
+        self._uses: LimitByKey = {}
         for preemptor in evictions.preemptors:
             self._room_of(preemptor)
         for (group, key), most in evictions.cured.items():
@@ -42,7 +42,7 @@ class Needs:
                 most, self._usage.planned.limit(preemptor.leaf_usage.name, key)
             )
 
-    def hold(self, path: Path, quantities: Quantities) -> bool:
+    def hold(self, path: GroupPath, quantities: Quantities) -> bool:
         """Return whether all needs on this path and these keys are met in the current usage."""
         return all(self._holds(group, key) for key, _ in quantities for group in path)
 
@@ -101,7 +101,7 @@ def _importance(usage: RoundUsage, victim: Victim) -> Importance:
     return (beyond, *_importance_of_its_own(victim))
 
 
-def _importance_of_its_own(victim: Victim) -> tuple[int, datetime, Place]:
+def _importance_of_its_own(victim: Victim) -> tuple[int, datetime, QueuePlace]:
     running = victim.running
     return (-running.workload.priority, running.since, queue_order(running.workload))
 

@@ -7,12 +7,12 @@ See docs/specification.md §7.1.
 
 from collections.abc import Sequence
 
-from shared.quota.decide.decisions import OverSince
 from shared.quota.decide.reclaim.over_limit import Excess
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Keys
+from shared.quota.measure.inputs.world import OverSince
 
 
 def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, excesses: Sequence[Excess]) -> OverSince:

@@ -21,7 +21,7 @@ from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit
-from shared.quota.decide.state.usage import Path
+from shared.quota.decide.state.usage import GroupPath
 from shared.quota.decide.waits import Waits
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -103,7 +103,7 @@ class Swaps:
         }
         return {above for group in groups for above in (leaves[group].path if group in leaves else (group,))}
 
-    def _keys_with_more(self, path: Path, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
+    def _keys_with_more(self, path: GroupPath, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
         """Of `keys`, those of which the group at the start of `path` can take more once all evictions have ended."""
         current, planned = self.usage.current, self.usage.planned
         return tuple([key for key in keys if planned.available(path, key) > current.available(path, key)])

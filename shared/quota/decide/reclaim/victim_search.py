@@ -10,12 +10,13 @@ from datetime import datetime
 from heapq import heapify, heappop, heapreplace
 
 from shared.api.durations import later
-from shared.quota.decide.decisions import EvictionRule, OverSince
+from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.measure.fair_share import EXACT
+from shared.quota.measure.inputs.world import OverSince
 from shared.quota.model.tree import SYSTEM
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId
 from shared.resources import FlavorResource

@@ -1,16 +1,14 @@
 """What `quotree simulate` prints, as plain data: the fields of docs/specification.md §9.5, amounts in base units."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from shared.api.names import MAIN_POD_SET
+from shared.json_data import Json
 from shared.quota.decide.decisions import Evict, Plan, Start
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Flavors, Workload
-
-Json = dict[str, Any]
 
 
 def groups_as_data(numbers: Mapping[str, GroupNumbers]) -> Json:

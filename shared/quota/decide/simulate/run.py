@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from shared.api.durations import later
+from shared.json_data import Json
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_rows import PendingRows, waiting_as_data
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.json_output import Json, cycle_as_data, groups_as_data
+from shared.quota.decide.simulate.json_output import cycle_as_data, groups_as_data
 from shared.quota.decide.simulate.step import advance, carry_out, end_evictions, end_now, evicting_in
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory

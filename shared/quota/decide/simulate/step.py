@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from shared.quota.decide.decisions import Evict, Plan, Start
-from shared.quota.measure.inputs.workload_set import Change
+from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Admission, Workload, WorkloadId
 
@@ -92,5 +92,5 @@ class _Changes:
         previous = self._changes.get((workload.group, workload.id))
         self._changes[workload.group, workload.id] = (previous[0] if previous is not None else workload, after)
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[WorkloadChange]:
         return iter(self._changes.values())

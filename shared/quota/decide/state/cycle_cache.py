@@ -21,7 +21,7 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy, Tree
 from shared.resources import Amount, FlavorResource
 
-Weights = dict[tuple[str, FlavorResource], Amount]
+WeightByKey = dict[tuple[str, FlavorResource], Amount]
 """By parent and key: the weights of its children together."""
 
 
@@ -88,7 +88,7 @@ class CycleCache:
         self.tree = WaitingTree({}, {})
         self.rank_bounds: dict[str, dict[Keys, Rank]] = {}
         """By group and the keys that a head takes: not above the rank of any such head below it."""
-        self.weights: Weights = {}
+        self.weights: WeightByKey = {}
         self.maybe_entitled: set[str] = set()
         """Leaves with a pending workload that might be entitled."""
         self.orders: dict[str, LeavesInOrder] = {}

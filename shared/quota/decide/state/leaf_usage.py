@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from shared.quota.decide.decisions import LeafSums
 from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload
-from shared.quota.decide.state.usage import Path, Quantities, quantities_of
+from shared.quota.decide.state.usage import GroupPath, Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.tree import Preemption
@@ -43,7 +43,7 @@ class LeafUsage:
         """`started`: what this cycle has started before it was measured again; admitted in `leaf`, and not evicted."""
         self.leaf = leaf
         self.name = leaf.group.name
-        self.path: Path = leaf.path
+        self.path: GroupPath = leaf.path
         self.used: Sums = {key: each.used for key, each in numbers.items()}
         """Used by workloads that are admitted, being evicted, or started in this cycle."""
         self.claimed: Sums = {}

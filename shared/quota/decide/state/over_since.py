@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 
-from shared.quota.decide.decisions import OverSince
+from shared.quota.measure.inputs.world import OverSince
 from shared.resources import FlavorResource
 
 KeysOver = Mapping[str, tuple[FlavorResource, ...]]

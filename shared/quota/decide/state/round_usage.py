@@ -16,7 +16,7 @@ from shared.quota.decide.decisions import Start
 from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
-from shared.quota.decide.state.usage import Available, Path, Quantities, Usage, UsageLimits, quantities_of
+from shared.quota.decide.state.usage import Available, GroupPath, Quantities, Usage, UsageLimits, quantities_of
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
@@ -88,7 +88,7 @@ class RoundUsage:
         """Leaves in which this round has changed something so far."""
         return {name: each for name, each in self._leaf_usages.items() if each.touched}
 
-    def room(self, path: Path) -> Available:
+    def room(self, path: GroupPath) -> Available:
         """Return what the group at the start of `path` can still take in every view, for use before that changes."""
         return self._views.room(path)
 

@@ -20,7 +20,7 @@ from shared.resources import MAX_AMOUNT, Amount, FlavorResource, key_of
 Quantities = tuple[tuple[FlavorResource, Amount], ...]
 """What one workload requests, by key; only keys with an amount above 0."""
 Keys = tuple[FlavorResource, ...]
-Path = tuple[str, ...]
+GroupPath = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
 Available = Callable[[FlavorResource], Amount]
@@ -111,7 +111,7 @@ class KeyCharges:
         found = self.changed.get(group)
         return self._frozen[group].charge if found is None else found
 
-    def shift(self, path: Path, amount: Amount) -> None:
+    def shift(self, path: GroupPath, amount: Amount) -> None:
         """Charge `amount` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         self.changes += 1
         changed, frozen = self.changed, self._frozen
@@ -125,7 +125,7 @@ class KeyCharges:
             if not amount:
                 return
 
-    def available(self, path: Path) -> Amount:
+    def available(self, path: GroupPath) -> Amount:
         """The most that the leaf can still take; negative if a limit on its path is already exceeded."""
         known, left = self._left, MAX_AMOUNT
         for group in reversed(path):
@@ -193,13 +193,13 @@ class Usage:
             usage.charges(key).changed[group] = charge
         return usage
 
-    def add(self, path: Path, quantities: Quantities) -> None:
+    def add(self, path: GroupPath, quantities: Quantities) -> None:
         """Charge `quantities` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         self.moment += 1
         for key, amount in quantities:
             self.charges(key).shift(path, amount)
 
-    def remove(self, path: Path, quantities: Quantities) -> None:
+    def remove(self, path: GroupPath, quantities: Quantities) -> None:
         """Undo `add`."""
         self.moment += 1
         for key, amount in quantities:
@@ -211,15 +211,15 @@ class Usage:
         copy._by_key = {key: each.copied() for key, each in self._by_key.items()}
         return copy
 
-    def available(self, path: Path, key: FlavorResource) -> Amount:
+    def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""
         return self.charges(key).available(path)
 
-    def fits(self, path: Path, quantities: Quantities) -> bool:
+    def fits(self, path: GroupPath, quantities: Quantities) -> bool:
         """Return whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
         return all(self.available(path, key) >= amount for key, amount in quantities)
 
-    def keeps_limits(self, path: Path, quantities: Quantities) -> bool:
+    def keeps_limits(self, path: GroupPath, quantities: Quantities) -> bool:
         """Return whether no limit on the path is exceeded now, on the keys of `quantities`."""
         return all(self.available(path, key) >= 0 for key, _ in quantities)
 

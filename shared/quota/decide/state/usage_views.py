@@ -5,7 +5,7 @@ What fits must fit every view. See docs/specification.md §6.2.
 
 from collections.abc import Mapping
 
-from shared.quota.decide.state.usage import Available, KeyCharges, Path, Quantities, Usage
+from shared.quota.decide.state.usage import Available, GroupPath, KeyCharges, Quantities, Usage
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.resources import Amount, FlavorResource
 
@@ -22,7 +22,7 @@ class _Charges(dict[FlavorResource, tuple[KeyCharges, ...]]):
         found = self[key] = tuple([usage.charges(key) for usage in self._usages])
         return found
 
-    def available(self, path: Path, key: FlavorResource) -> Amount:
+    def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the group at the start of `path` can still take in every view."""
         views = self[key]
         first = views[0]
@@ -42,7 +42,7 @@ class _Room(dict[FlavorResource, Amount]):
 
     __slots__ = ("_charges", "_path")
 
-    def __init__(self, charges: _Charges, path: Path) -> None:
+    def __init__(self, charges: _Charges, path: GroupPath) -> None:
         self._charges = charges
         self._path = path
 
@@ -63,15 +63,15 @@ class UsageViews:
         """By group, as long as no charge changes."""
         self._moment = 0
 
-    def available(self, path: Path, key: FlavorResource) -> Amount:
+    def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the group at the start of `path` can still take in every view."""
         return self._charges.available(path, key)
 
-    def room(self, path: Path) -> Available:
+    def room(self, path: GroupPath) -> Available:
         """Return what is available to the group at the start of `path`, for use before a charge changes."""
         return self._room(path).__getitem__
 
-    def _room(self, path: Path) -> _Room:
+    def _room(self, path: GroupPath) -> _Room:
         moment = 0
         for usage in self.usages:
             moment += usage.moment
@@ -83,7 +83,7 @@ class UsageViews:
             found = self._rooms[path[0]] = _Room(self._charges, path)
         return found
 
-    def fits(self, path: Path, quantities: Quantities) -> bool:
+    def fits(self, path: GroupPath, quantities: Quantities) -> bool:
         """Return whether `quantities` fit every view, within every limit on the path."""
         room = self._room(path)
         for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
@@ -122,14 +122,14 @@ class UsedSums:
         """Return what the admitted workloads of the subtree request."""
         return self._of(key)[group]
 
-    def add(self, path: Path, quantities: Quantities) -> None:
+    def add(self, path: GroupPath, quantities: Quantities) -> None:
         """Add `quantities` to the leaf at the start of `path`, and to all its ancestors."""
         for key, amount in quantities:
             used = self._of(key)
             for group in path:
                 used[group] += amount
 
-    def remove(self, path: Path, quantities: Quantities) -> None:
+    def remove(self, path: GroupPath, quantities: Quantities) -> None:
         """Undo `add`."""
         self.add(path, tuple((key, -amount) for key, amount in quantities))
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from shared.quota.decide.state.smallest_requests import SmallestRequests, merge, merged
-from shared.quota.decide.state.usage import Path
+from shared.quota.decide.state.usage import GroupPath
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.model.tree import ROOT
 
@@ -20,7 +20,7 @@ class WaitingTree:
 
     def __init__(self, numbers: Mapping[str, GroupNumbers], parents: Mapping[str, str | None]) -> None:
         self.children: dict[str, set[str]] = {}
-        self.paths: dict[str, Path] = {}
+        self.paths: dict[str, GroupPath] = {}
         """By parent: names from it up to root; also of parents below which nothing waits any more."""
         self.requests: dict[str, SmallestRequests] = {}
         """By group: a bound for all that waits there."""
@@ -47,7 +47,7 @@ class WaitingTree:
         """Return whether a group below keeps a guarantee, so that more is available there than in `group` itself."""
         return group in self._guaranteed_below
 
-    def bounds(self, group: str) -> tuple[Path, ...]:
+    def bounds(self, group: str) -> tuple[GroupPath, ...]:
         """Paths to judge by what is available in `group`: its parent's, where that has no less, and then its own.
 
         What is available in the parent is the same for all siblings, so that most of them are judged by known numbers.
@@ -55,14 +55,14 @@ class WaitingTree:
         path = self.paths[group]
         return (path,) if len(path) == 1 or group in self._guaranteed else (path[1:], path)
 
-    def add(self, path: Path) -> None:
+    def add(self, path: GroupPath) -> None:
         """Workloads wait in the leaf at the start of `path`."""
         for place, (child, parent) in enumerate(pairwise(path), start=1):
             self.children.setdefault(parent, set()).add(child)
             if parent not in self.paths:
                 self.paths[parent] = path[place:]
 
-    def discard(self, path: Path) -> None:
+    def discard(self, path: GroupPath) -> None:
         """None wait there any more."""
         self.requests.pop(path[0], None)
         self.outdated.discard(path[0])
@@ -70,7 +70,7 @@ class WaitingTree:
             if not self.children.get(child) and parent in self.children:
                 self.children[parent].discard(child)
 
-    def update(self, path: Path, requests: SmallestRequests) -> None:
+    def update(self, path: GroupPath, requests: SmallestRequests) -> None:
         """Set the leaf's requests, and lower the bounds of the groups above it, or compute them again."""
         self.outdated.discard(path[0])
         if self.requests.get(path[0]) is requests:

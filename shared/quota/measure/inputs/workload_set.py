@@ -17,10 +17,10 @@ from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Flavors, PreemptorId, ResourceFlavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource, key_of
 
-Change = tuple[Workload | None, Workload | None]
+WorkloadChange = tuple[Workload | None, Workload | None]
 """(before, after) of one workload: None before it appears, None after it is deleted."""
 
-Place = tuple[int, datetime, datetime, str, str]
+QueuePlace = tuple[int, datetime, datetime, str, str]
 KINDS: Final = ("Job", "Pod", "PodGroup")
 
 
@@ -56,7 +56,7 @@ class KeyUse(NamedTuple):
 NO_USE: Final = KeyUse()
 
 
-def queue_order(workload: Workload) -> Place:
+def queue_order(workload: Workload) -> QueuePlace:
     """Return the sort key of a leaf's queue: priority from high to low, then queued, created, key, uid."""
     return (-workload.priority, workload.queued, workload.created, workload.key, workload.uid)
 
@@ -107,7 +107,7 @@ class WorkloadSet:
         """Sort `workloads` into a set; the last of two with one id wins."""
         return EMPTY.with_changes((None, workload) for workload in workloads)
 
-    def with_changes(self, changes: Iterable[Change]) -> "WorkloadSet":
+    def with_changes(self, changes: Iterable[WorkloadChange]) -> "WorkloadSet":
         """Return this set after `changes`: what was there under the same id is replaced."""
         draft = _WorkloadSetDraft(self)
         for before, after in changes:

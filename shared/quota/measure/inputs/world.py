@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from shared.quota.measure.inputs.workload_set import EMPTY, Change, WorkloadSet
+from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import ClusterNode, LargestNodes
@@ -79,9 +79,9 @@ class World:
         )
         return empty.with_changes((None, workload) for workload in workloads)
 
-    def with_changes(self, changes: Iterable[Change]) -> "World":
+    def with_changes(self, changes: Iterable[WorkloadChange]) -> "World":
         """Return this world after `changes`, each a workload before and after."""
-        by_group: dict[str, list[Change]] = {}
+        by_group: dict[str, list[WorkloadChange]] = {}
         listed = list(changes)
         for before, after in listed:
             if before is not None:
@@ -118,7 +118,7 @@ class World:
 
 
 def _victims(
-    previous: Mapping[PreemptorId, tuple[Workload, ...]], changes: Sequence[Change]
+    previous: Mapping[PreemptorId, tuple[Workload, ...]], changes: Sequence[WorkloadChange]
 ) -> Mapping[PreemptorId, tuple[Workload, ...]]:
     if all(workload is None or workload.claim is None for change in changes for workload in change):
         return previous
@@ -140,7 +140,7 @@ def _preemptors(
     previous: World,
     workload_sets: Mapping[str, WorkloadSet],
     victims: Mapping[PreemptorId, tuple[Workload, ...]],
-    changes: Sequence[Change],
+    changes: Sequence[WorkloadChange],
 ) -> Mapping[PreemptorId, Workload]:
     """Return every preemptor that some victim's claim names, as the changes leave it; costs what changed.
 

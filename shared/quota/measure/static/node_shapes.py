@@ -15,7 +15,7 @@ from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.resources import Amount
 
-Shape = tuple[tuple[str, Amount], ...]
+NodeShape = tuple[tuple[str, Amount], ...]
 """What a node offers, by resource; without resources that are not counted."""
 
 
@@ -29,7 +29,7 @@ class NodeShapes:
         self._names = [flavor.name for flavor in known if compares and flavor.name not in given]
         self._matcher = FlavorMatcher(known)
         self._uncounted = UNCOUNTED | settings.ignored_resources
-        self._numbers: dict[str, dict[Shape, int]] = {name: {} for name in self._names}
+        self._numbers: dict[str, dict[NodeShape, int]] = {name: {} for name in self._names}
         self._largest: LargestNodes | None = None
 
     def change(self, before: ClusterNode | None, after: ClusterNode | None) -> None:
@@ -39,11 +39,11 @@ class NodeShapes:
             if node is not None and flavor in self._numbers:
                 self._count(flavor, self._shape(node), more)
 
-    def _shape(self, node: ClusterNode) -> Shape:
+    def _shape(self, node: ClusterNode) -> NodeShape:
         offered = ((name, amount) for name, amount in node.allocatable.items() if name not in self._uncounted)
         return tuple(sorted((name, amount) for name, amount in offered if amount > 0))
 
-    def _count(self, flavor: str, shape: Shape, more: int) -> None:
+    def _count(self, flavor: str, shape: NodeShape, more: int) -> None:
         numbers = self._numbers[flavor]
         number = numbers.get(shape, 0) + more
         if number:

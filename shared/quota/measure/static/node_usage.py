@@ -24,7 +24,7 @@ from shared.quota.model.read.pods import account_of, started_group_of
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import Amount, FlavorResource, sum_amounts
 
-Use = dict[FlavorResource, Amount]
+UseByKey = dict[FlavorResource, Amount]
 
 
 _START: Final = datetime.min.replace(tzinfo=UTC)
@@ -95,9 +95,9 @@ class NodeUsage:
     is_managed: Callable[[str], bool]
     labels_of: Callable[[str], Mapping[str, str]]
     settings: QuotaSettings
-    system: Use = field(default_factory=dict)
+    system: UseByKey = field(default_factory=dict)
     """Use by unmanaged pods of the group `system`, as counted last; another object when it changed."""
-    others: Use = field(default_factory=dict)
+    others: UseByKey = field(default_factory=dict)
     """Use by all other unmanaged pods."""
     _nodes: dict[str, ClusterNode] = field(default_factory=dict)
     _now: datetime = _START
@@ -265,7 +265,7 @@ def _owner(pod: UsingPod) -> str:
     return pod.job or pod.key
 
 
-def _add(total: Use, counted: _Counted, sign: int) -> None:
+def _add(total: UseByKey, counted: _Counted, sign: int) -> None:
     for resource, amount in counted.pod.request.items():
         key = FlavorResource(counted.flavor, resource)
         left = total.get(key, 0) + sign * amount

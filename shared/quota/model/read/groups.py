@@ -28,7 +28,7 @@ from shared.api.quotagroup import (
     StartupSpec,
     read_quota_group,
 )
-from shared.api.reading import Quantities, Unreadable
+from shared.api.reading import ResourceList, Unreadable
 from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
@@ -181,7 +181,7 @@ def _entry(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
     )
 
 
-def _amounts(quantities: Quantities, entry: str, limit: str, found: list[Unread]) -> Amounts:
+def _amounts(quantities: ResourceList, entry: str, limit: str, found: list[Unread]) -> Amounts:
     amounts: dict[str, int] = {}
     for resource, quantity in quantities.items():
         try:

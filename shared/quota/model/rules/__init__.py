@@ -4,17 +4,17 @@
 """
 
 from shared.quota.model.rules.checking import check_change, check_flavor, check_flavor_change, check_tree
-from shared.quota.model.rules.context import NO_WORKLOADS, Change, Context, GroupWorkloads, no_workloads
+from shared.quota.model.rules.context import NO_WORKLOADS, Context, GroupWorkloads, TreeEdit, no_workloads
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation, write_violations
 from shared.quota.model.rules.groups.inactive import inactive_groups
 
 __all__ = [
     "NO_FINDINGS",
     "NO_WORKLOADS",
-    "Change",
     "Context",
     "Findings",
     "GroupWorkloads",
+    "TreeEdit",
     "Violation",
     "check_change",
     "check_flavor",

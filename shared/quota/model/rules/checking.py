@@ -11,7 +11,7 @@ from dataclasses import fields
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
-from shared.quota.model.rules.context import Change, Context
+from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Findings, Violation
 from shared.quota.model.rules.registry import CHANGE_RULES, FLAVOR_RULES, OWN_RULES, TREE_RULES, Reads, TreeRule
 from shared.quota.model.tree import Group, Tree
@@ -25,7 +25,7 @@ def check_change(before: Tree, after: Tree, name: str, context: Context) -> Find
     `name` is created when only `after` has it, deleted when only `before` has it. A rule is run only if the edit
     changes a field it reads.
     """
-    change = Change(before, after, name)
+    change = TreeEdit(before, after, name)
     changed = changed_fields(change.old, change.new)
     found = _change_findings(change, context)
     if change.new is None or not changed:
@@ -44,14 +44,14 @@ def changed_fields(old: Group | None, new: Group | None) -> Reads:
     return frozenset(name for name in _FIELDS if getattr(old, name) != getattr(new, name))
 
 
-def _change_findings(change: Change, context: Context) -> Findings:
+def _change_findings(change: TreeEdit, context: Context) -> Findings:
     return Findings(
         tuple(found for rule in CHANGE_RULES if not rule.only_warns for found in rule.check(change, context)),
         tuple(found for rule in CHANGE_RULES if rule.only_warns for found in rule.check(change, context)),
     )
 
 
-def _own_violations(change: Change, changed: Reads) -> Iterator[Violation]:
+def _own_violations(change: TreeEdit, changed: Reads) -> Iterator[Violation]:
     assert change.new is not None  # noqa: S101
     for rule in OWN_RULES:
         if not rule.reads & changed:
@@ -61,7 +61,7 @@ def _own_violations(change: Change, changed: Reads) -> Iterator[Violation]:
         yield from (each for each in found if _is_new(each, known.get(_place(each))))
 
 
-def _tree_findings(rule: TreeRule, change: Change, context: Context) -> Findings:
+def _tree_findings(rule: TreeRule, change: TreeEdit, context: Context) -> Findings:
     concerned = tuple(rule.concerns(change))
     found = tuple(each for name in concerned for each in rule.check(change.after, name, context))
     if rule.only_warns or not found:

@@ -51,7 +51,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TreeEdit:
     """One edit: the trees before and after differ in the group `name` only."""
 
     before: Tree

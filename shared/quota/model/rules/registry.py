@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
-from shared.quota.model.rules.context import Change, Context
+from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups import hierarchy, lifecycle, maxima, names, quantities, selectors, sums
 from shared.quota.model.tree import ROOT, Group, Tree
@@ -35,7 +35,7 @@ class TreeRule:
     codes: tuple[str, ...]
     check: Callable[[Tree, str, Context], Iterable[Violation]]
     reads: Reads
-    concerns: Callable[[Change], Iterable[str]]
+    concerns: Callable[[TreeEdit], Iterable[str]]
     everywhere: Callable[[Tree, Context], Iterable[str]]
     only_warns: bool = False
 
@@ -45,7 +45,7 @@ class ChangeRule:
     """A rule about an edit itself, which the tree after the edit does not show."""
 
     codes: tuple[str, ...]
-    check: Callable[[Change, Context], Iterable[Violation]]
+    check: Callable[[TreeEdit, Context], Iterable[Violation]]
     only_warns: bool = False
 
 
@@ -57,20 +57,20 @@ class FlavorRule:
     check: Callable[[Flavor], Iterable[Violation]]
 
 
-def itself(change: Change) -> Iterator[str]:
+def itself(change: TreeEdit) -> Iterator[str]:
     """Yield the edited group if it exists after the edit."""
     if change.new is not None:
         yield change.name
 
 
-def itself_and_children(change: Change) -> Iterator[str]:
+def itself_and_children(change: TreeEdit) -> Iterator[str]:
     """Yield the edited group and those that name it their parent."""
     if change.new is not None:
         yield change.name
         yield from (child for child in change.after.children(change.name) if child != change.name)
 
 
-def itself_and_poorer_children(change: Change) -> Iterator[str]:
+def itself_and_poorer_children(change: TreeEdit) -> Iterator[str]:
     """Yield the edited group, and its children if it is new or covers less than before."""
     old, new = change.old, change.new
     if new is None:
@@ -85,13 +85,13 @@ def _covered(group: Group, flavor: str) -> frozenset[str]:
     return frozenset() if entry is None else entry.covered
 
 
-def its_parent(change: Change) -> Iterator[str]:
+def its_parent(change: TreeEdit) -> Iterator[str]:
     """Yield the parent of the edited group."""
     if change.new is not None and change.new.parent is not None:
         yield change.new.parent
 
 
-def parents(change: Change) -> Iterator[str]:
+def parents(change: TreeEdit) -> Iterator[str]:
     """Yield the parents whose children's sum the edit may have changed: the old one, the new one, the group itself."""
     found = {change.name} if change.new is not None else set()
     found.update(group.parent for group in (change.old, change.new) if group is not None and group.parent is not None)

@@ -5,7 +5,7 @@ See docs/specification.md §4.4 and §2.3.
 
 from collections.abc import Iterator
 
-from shared.quota.model.rules.context import Change, Context
+from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group
 from shared.quota.model.rules.listing import listed
@@ -13,7 +13,7 @@ from shared.quota.model.tree import BUILT_IN, ROOT, SYSTEM, Group
 from shared.resources import FlavorResource, write_quantity
 
 
-def check_no_children_on_turning(change: Change, _context: Context) -> Iterator[Violation]:
+def check_no_children_on_turning(change: TreeEdit, _context: Context) -> Iterator[Violation]:
     """A group with children does not become a leaf. (A leaf with children was stored without us: it may be fixed.)"""
     old, new = change.old, change.new
     if old and new and old.is_parent and not new.is_parent:
@@ -23,7 +23,7 @@ def check_no_children_on_turning(change: Change, _context: Context) -> Iterator[
             yield Violation("TurnedWithChildren", of_group(change.name), "spec.isParent", message)
 
 
-def check_no_work_on_turning(change: Change, context: Context) -> Iterator[Violation]:
+def check_no_work_on_turning(change: TreeEdit, context: Context) -> Iterator[Violation]:
     """isParent changes only while the group has no workloads, pending or running."""
     old, new = change.old, change.new
     if old and new and old.is_parent != new.is_parent:
@@ -33,7 +33,7 @@ def check_no_work_on_turning(change: Change, context: Context) -> Iterator[Viola
             yield Violation("TurnedWithWork", of_group(change.name), "spec.isParent", message)
 
 
-def check_no_children_on_delete(change: Change, _context: Context) -> Iterator[Violation]:
+def check_no_children_on_delete(change: TreeEdit, _context: Context) -> Iterator[Violation]:
     """A group with children is not deleted."""
     if change.new is None:
         children = change.before.children(change.name)
@@ -42,7 +42,7 @@ def check_no_children_on_delete(change: Change, _context: Context) -> Iterator[V
             yield Violation("DeletedWithChildren", of_group(change.name), "", message)
 
 
-def check_no_work_on_delete(change: Change, context: Context) -> Iterator[Violation]:
+def check_no_work_on_delete(change: TreeEdit, context: Context) -> Iterator[Violation]:
     """A group with workloads, pending or running, is not deleted."""
     if change.new is None:
         workloads = context.workloads(change.name)
@@ -51,7 +51,7 @@ def check_no_work_on_delete(change: Change, context: Context) -> Iterator[Violat
             yield Violation("DeletedWithWork", of_group(change.name), "", message)
 
 
-def check_built_in_kept(change: Change, _context: Context) -> Iterator[Violation]:
+def check_built_in_kept(change: TreeEdit, _context: Context) -> Iterator[Violation]:
     """root, system and default are not deleted."""
     if change.new is None and change.name in BUILT_IN:
         message = "is one of the three groups every cluster has; it cannot be deleted"
@@ -81,7 +81,7 @@ def check_built_in_locked(group: Group) -> Iterator[Violation]:
         yield locked("spec.quotas", "of root only max may be set; its capacity is what the nodes have")
 
 
-def check_system_untouched(change: Change, _context: Context) -> Iterator[Violation]:
+def check_system_untouched(change: TreeEdit, _context: Context) -> Iterator[Violation]:
     """Of system nothing may be edited."""
     old, new = change.old, change.new
     if change.name == SYSTEM and old and new and _settings(old) != _settings(new):
@@ -89,7 +89,7 @@ def check_system_untouched(change: Change, _context: Context) -> Iterator[Violat
         yield Violation("SystemLocked", of_group(SYSTEM), "spec", message)
 
 
-def warn_min_below_non_preemptible(change: Change, context: Context) -> Iterator[Violation]:
+def warn_min_below_non_preemptible(change: TreeEdit, context: Context) -> Iterator[Violation]:
     """min is lowered below what non-preemptible workloads use: they continue, and no more of them start."""
     old, new = change.old, change.new
     if new is None or old is None or old.quotas == new.quotas:

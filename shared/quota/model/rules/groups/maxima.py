@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from shared.api.durations import write_duration
-from shared.quota.model.lifecycle import Value, above_maximum, size_of, written_name
+from shared.quota.model.lifecycle import LifecycleValue, above_maximum, size_of, written_name
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group
@@ -30,5 +30,5 @@ def check_maxima(tree: Tree, name: str, context: Context) -> Iterator[Violation]
             yield Violation("AboveMaximum", of_group(name), f"spec.{field}", message, subject=subject, excess=excess)
 
 
-def _text(value: Value) -> str:
+def _text(value: LifecycleValue) -> str:
     return write_duration(value) if isinstance(value, timedelta) else str(value)

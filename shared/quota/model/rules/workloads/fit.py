@@ -24,7 +24,7 @@ from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
 
 REQUEST_FIELD: Final = "spec"
 
-Bounds = Mapping[FlavorResource, tuple[Amount, str]]
+NamedBounds = Mapping[FlavorResource, tuple[Amount, str]]
 
 
 def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
@@ -91,7 +91,7 @@ class _Asked(NamedTuple):
 
     amounts: Amounts
     pod: Amounts
-    bounds: Bounds
+    bounds: NamedBounds
 
 
 class _Refusal(NamedTuple):
@@ -127,7 +127,7 @@ def _refusals(
             yield _Refusal(name, f": {short}; let a pod request less, or add a larger node", by_node=True)
 
 
-def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: Bounds) -> str | None:
+def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: NamedBounds) -> str | None:
     """Return the tightest bound that the request breaks, with the group that sets it."""
     for resource, amount in requested.items():
         bound, setter = bounds[FlavorResource(flavor, resource)]
@@ -137,7 +137,7 @@ def _too_much(flavor: str, requested: Mapping[str, Amount], bounds: Bounds) -> s
     return None
 
 
-def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> Bounds:
+def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> NamedBounds:
     """For every key its group covers: the most that this workload could ever get of it, and in words what limits it."""
     path = [context.tree[name] for name in context.tree.path(workload.group)]
     keys = tuple(covered_keys(path[0]))

@@ -124,7 +124,7 @@ class WorkloadContext:
     """The user who needs the verb `use` on the group and does not have it; empty: none."""
 
 
-Check = Callable[[SubmittedWorkload, WorkloadContext], Iterable[Violation]]
+WorkloadCheck = Callable[[SubmittedWorkload, WorkloadContext], Iterable[Violation]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +132,4 @@ class WorkloadRule:
     """A rule about a workload: its codes and its function."""
 
     codes: tuple[str, ...]
-    check: Check
+    check: WorkloadCheck

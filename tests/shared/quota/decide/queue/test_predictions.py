@@ -19,7 +19,7 @@ from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.first_fits import first_fits, first_within, is_predictable
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Path
+from shared.quota.decide.state.usage import GroupPath
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
@@ -147,7 +147,7 @@ def test_predicted_order_equals_the_order_with_every_queue_evaluated(
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 5])
 def test_skipping_unaffected_groups_does_not_change_the_plan(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def every_group(_: Swaps, __: Path, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
+    def every_group(_: Swaps, __: GroupPath, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
         return tuple(keys)
 
     cache, coming = CycleCache(), 0

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from shared.quota.decide.decisions import OverSince
 from shared.quota.decide.state.over_since import KeysOver, OverSinceCache
+from shared.quota.measure.inputs.world import OverSince
 from shared.resources import FlavorResource
 from tests.builders import NOW
 from tests.prove.random_draw import Seeded
