@@ -27,7 +27,7 @@ def check_change(before: Tree, after: Tree, name: str, context: Context) -> Find
     """
     change = TreeEdit(before, after, name)
     changed = changed_fields(change.old, change.new)
-    found = _change_findings(change, context)
+    found = _change_findings(change, changed, context)
     if change.new is None or not changed:
         return found
     found += Findings(tuple(_own_violations(change, changed)))
@@ -44,10 +44,11 @@ def changed_fields(old: Group | None, new: Group | None) -> Reads:
     return frozenset(name for name in _FIELDS if getattr(old, name) != getattr(new, name))
 
 
-def _change_findings(change: TreeEdit, context: Context) -> Findings:
+def _change_findings(change: TreeEdit, changed: Reads, context: Context) -> Findings:
+    rules = [rule for rule in CHANGE_RULES if rule.reads & changed]
     return Findings(
-        tuple(found for rule in CHANGE_RULES if not rule.only_warns for found in rule.check(change, context)),
-        tuple(found for rule in CHANGE_RULES if rule.only_warns for found in rule.check(change, context)),
+        tuple(found for rule in rules if not rule.only_warns for found in rule.check(change, context)),
+        tuple(found for rule in rules if rule.only_warns for found in rule.check(change, context)),
     )
 
 

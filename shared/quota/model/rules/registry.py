@@ -12,6 +12,8 @@ from shared.quota.model.rules.groups import hierarchy, lifecycle, maxima, names,
 from shared.quota.model.tree import ROOT, Group, Tree
 
 Reads = frozenset[str]
+"""Fields of a group. All of them change when it is created or deleted, and its name only then."""
+NAME: Final[Reads] = frozenset({"name"})
 QUOTAS: Final[Reads] = frozenset({"quotas"})
 PARENT: Final[Reads] = frozenset({"parent"})
 KIND: Final[Reads] = frozenset({"is_parent"})
@@ -46,6 +48,7 @@ class ChangeRule:
 
     codes: tuple[str, ...]
     check: Callable[[TreeEdit, Context], Iterable[Violation]]
+    reads: Reads
     only_warns: bool = False
 
 
@@ -110,7 +113,7 @@ def all_parents(tree: Tree, _context: Context) -> Iterable[str]:
 
 OWN_RULES: Final = (
     OwnRule(("BadField",), quantities.check_shape, UNREAD),
-    OwnRule(("BadName",), names.check_names, PARENT | QUOTAS),
+    OwnRule(("BadName",), names.check_names, NAME | PARENT | QUOTAS),
     OwnRule(("TooManyEntries",), names.check_counts, QUOTAS),
     OwnRule(("BadQuantity",), quantities.check_quantities, QUOTAS | UNREAD),
     OwnRule(("MinAboveMax",), quantities.check_min_within_max, QUOTAS),
@@ -118,9 +121,9 @@ OWN_RULES: Final = (
     OwnRule(("UncoveredResource",), quantities.check_covered, QUOTAS),
     OwnRule(("DuplicateFlavor",), quantities.check_flavors_differ, QUOTAS),
     OwnRule(("OverlappingEntries",), quantities.check_codependent, QUOTAS),
-    OwnRule(("OwnParent",), hierarchy.check_not_own_parent, PARENT),
+    OwnRule(("OwnParent",), hierarchy.check_not_own_parent, NAME | PARENT),
     OwnRule(("BadNamespaceSelector",), selectors.check_selector, frozenset({"namespace_selector"})),
-    OwnRule(("BuiltInLocked",), lifecycle.check_built_in_locked, PARENT | KIND | QUOTAS),
+    OwnRule(("BuiltInLocked",), lifecycle.check_built_in_locked, NAME | PARENT | KIND | QUOTAS),
 )
 TREE_RULES: Final = (
     TreeRule(("Cycle",), hierarchy.check_no_cycle, PARENT, itself, lambda tree, _: hierarchy.cycle_heads(tree)),
@@ -148,13 +151,13 @@ TREE_RULES: Final = (
     TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, all_parents, only_warns=True),
 )
 CHANGE_RULES: Final = (
-    ChangeRule(("BuiltInDeleted",), lifecycle.check_built_in_kept),
-    ChangeRule(("DeletedWithChildren",), lifecycle.check_no_children_on_delete),
-    ChangeRule(("DeletedWithWork",), lifecycle.check_no_work_on_delete),
-    ChangeRule(("TurnedWithChildren",), lifecycle.check_no_children_on_turning),
-    ChangeRule(("TurnedWithWork",), lifecycle.check_no_work_on_turning),
-    ChangeRule(("SystemLocked",), lifecycle.check_system_untouched),
-    ChangeRule(("MinBelowNonPreemptible",), lifecycle.warn_min_below_non_preemptible, only_warns=True),
+    ChangeRule(("BuiltInDeleted",), lifecycle.check_built_in_kept, NAME),
+    ChangeRule(("DeletedWithChildren",), lifecycle.check_no_children_on_delete, NAME),
+    ChangeRule(("DeletedWithWork",), lifecycle.check_no_work_on_delete, NAME),
+    ChangeRule(("TurnedWithChildren",), lifecycle.check_no_children_on_turning, KIND),
+    ChangeRule(("TurnedWithWork",), lifecycle.check_no_work_on_turning, KIND),
+    ChangeRule(("SystemLocked",), lifecycle.check_system_untouched, frozenset(lifecycle.SETTINGS)),
+    ChangeRule(("MinBelowNonPreemptible",), lifecycle.warn_min_below_non_preemptible, QUOTAS, only_warns=True),
 )
 FLAVOR_RULES: Final = (
     FlavorRule(("BadField",), flavors.check_flavor_shape),

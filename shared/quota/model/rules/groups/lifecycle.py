@@ -4,6 +4,7 @@ See docs/specification.md §4.4 and §2.3.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
@@ -11,6 +12,21 @@ from shared.quota.model.rules.groups.names import of_group
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import BUILT_IN, ROOT, SYSTEM, Group
 from shared.resources import FlavorResource, write_quantity
+
+SETTINGS: Final = (
+    "allow_lending",
+    "namespace_selector",
+    "require_requests",
+    "queueing",
+    "patience",
+    "when_can_borrow",
+    "when_can_reclaim",
+    "preemption",
+    "reclaim",
+    "startup",
+    "stop_policy",
+)
+"""The fields of a group that are not its identity, and that no rule of their own keeps as they are in `system`."""
 
 
 def check_no_children_on_turning(change: TreeEdit, _context: Context) -> Iterator[Violation]:
@@ -84,7 +100,7 @@ def check_built_in_locked(group: Group) -> Iterator[Violation]:
 def check_system_untouched(change: TreeEdit, _context: Context) -> Iterator[Violation]:
     """Of system nothing may be edited."""
     old, new = change.old, change.new
-    if change.name == SYSTEM and old and new and _settings(old) != _settings(new):
+    if change.name == SYSTEM and old and new and any(getattr(old, field) != getattr(new, field) for field in SETTINGS):
         message = "system is never limited and never recycled; none of its fields may be edited"
         yield Violation("SystemLocked", of_group(SYSTEM), "spec", message)
 
@@ -108,23 +124,6 @@ def warn_min_below_non_preemptible(change: TreeEdit, context: Context) -> Iterat
 def _min_of(group: Group, key: FlavorResource) -> int:
     entry = group.entry(key.flavor)
     return 0 if entry is None else entry.min.get(key.resource, 0)
-
-
-def _settings(group: Group) -> tuple[object, ...]:
-    """Everything that is not identity and is not judged by a rule of its own."""
-    return (
-        group.allow_lending,
-        group.namespace_selector,
-        group.require_requests,
-        group.queueing,
-        group.patience,
-        group.when_can_borrow,
-        group.when_can_reclaim,
-        group.preemption,
-        group.reclaim,
-        group.startup,
-        group.stop_policy,
-    )
 
 
 def _named(children: tuple[str, ...]) -> str:
