@@ -51,7 +51,7 @@ def edits() -> Iterator[TreeEdit]:
         kept = {key: each for key, each in WHOLE.groups.items() if key != name}
         yield TreeEdit(WHOLE, Tree(kept), name)
         for field in fields(Group):
-            value = not old.is_parent if field.name == "is_parent" else EDITED.get(field.name)
+            value: Any = not old.is_parent if field.name == "is_parent" else EDITED.get(field.name)
             if field.name in EDITED:
                 yield TreeEdit(WHOLE, WHOLE.with_group(replace(old, **{field.name: value})), name)
 
