@@ -1,6 +1,6 @@
 """What a conversion has made so far, and what it could not carry over: shared by the modules of all systems."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -15,9 +15,6 @@ from shared.resources import Amount, QuantityError, read_amount
 
 T = TypeVar("T")
 RESERVED: Final = frozenset({ROOT, DEFAULT, SYSTEM})
-_REQUESTED: Final = ("cpu", "memory")
-"""What almost every pod requests."""
-_NAMES_NOTHING: Final = "names no resource: write min of those that its workloads request"
 _ADDED: Final = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"}
 )
@@ -78,14 +75,6 @@ class Conversion:
         for name in sorted(fields.keys() - set(known)) if isinstance(fields, dict) else ():
             self.note(manifest, f"spec.{name}", "has no counterpart and is left out")
 
-    def note_unnamed(self, groups: Iterable[QuotaGroupDraft]) -> None:
-        """Add a note for each leaf that names no cpu or no memory: elsewhere that is no limit, here it is no quota."""
-        for leaf in groups:
-            named = {each.resource for each in list(leaf.keys())}
-            missing = [resource for resource in _REQUESTED if resource not in named]
-            if missing and not leaf.is_parent:
-                self.note(self._sources[leaf.name], "spec", _describe_missing(missing) if named else _NAMES_NOTHING)
-
     def _name_for(self, manifest: Manifest, wanted: str, suffix: str) -> str:
         """Return the wanted name, or with `-suffix` where another group has it or Quotree keeps it for itself."""
         if wanted not in self.groups and wanted not in RESERVED:
@@ -120,13 +109,6 @@ class Conversion:
         groups = [draft.manifest() for draft in parents_first(self.groups)]
         labelled = [body for body in self.namespaces.values() if GROUP_LABEL in body["metadata"].get("labels", {})]
         return [*self.flavors, *groups, *labelled, *self.workloads]
-
-
-def _describe_missing(resources: Sequence[str]) -> str:
-    return (
-        f"names no {' and no '.join(resources)}: workloads that request it never start; "
-        "write min of it, or set quota.resources.uncovered: Ignore"
-    )
 
 
 def where(manifest: Manifest, place: str) -> str:

@@ -1,6 +1,6 @@
 """The QuotaGroups under construction, and what is computed once all of them are known."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -95,6 +95,20 @@ def parents_first(groups: Mapping[str, QuotaGroupDraft]) -> list[QuotaGroupDraft
             placed[each.name] = each
             del waiting[each.name]
     return list(placed.values())
+
+
+def cover_requested(groups: Mapping[str, QuotaGroupDraft], requested: Iterable[str]) -> None:
+    """Give each leaf min 0 of what it does not name: elsewhere that is no limit, here it would be no quota.
+
+    These are the resources that any of the groups names, and `requested`. A leaf has them in its first flavor.
+    """
+    named = (key.resource for group in groups.values() for key in list(group.keys()))
+    resources = dict.fromkeys((*requested, *named))
+    for leaf in (each for each in groups.values() if not each.is_parent):
+        known = {key.resource for key in list(leaf.keys())}
+        missing = {resource: 0 for resource in resources if resource not in known}
+        if missing:
+            leaf.set("min", missing, next(iter(leaf.entries), DEFAULT_FLAVOR))
 
 
 def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> None:

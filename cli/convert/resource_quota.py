@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from cli.convert.conversion import Conversion, read_object, read_one, select_namespaces
-from cli.convert.draft import QuotaGroupDraft
+from cli.convert.draft import QuotaGroupDraft, cover_requested
+from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.reading import ResourceList, View, reader
@@ -43,7 +44,7 @@ def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> 
         amounts = _requests(manifest, spec.hard, made)
         if amounts:
             _lower_limits(leaves, manifest, amounts, made)
-    made.note_unnamed(leaves.values())
+    cover_requested({each.name: each for each in leaves.values()}, requested_resources(manifests))
 
 
 def _requests(manifest: Manifest, hard: ResourceList, made: Conversion) -> dict[str, Amount]:

@@ -3,7 +3,7 @@
 Also what else all systems do to a workload: its pod specs, its own flag of suspension, and whether Quotree governs it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from cli.convert.conversion import Conversion
@@ -11,7 +11,9 @@ from cli.read.manifests import Manifest
 from shared.api.names import GROUP_LABEL
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
+from shared.quota.measure.static.capacity import UNCOUNTED
 
+_REQUESTED: Final = ("cpu", "memory")
 _POD_TEMPLATE: Final = ("spec", "template", "metadata")
 _IN_TEMPLATES: Final[Mapping[tuple[str, str], tuple[tuple[str, ...], ...]]] = {
     ("apps", "Deployment"): (_POD_TEMPLATE,),
@@ -34,10 +36,10 @@ _OWN: Final = frozenset({("batch", "Job"), ("", "Pod")})
 """Governed without a descriptor."""
 
 
-def name_group(manifest: Manifest, body: dict[str, Any], group: str, made: Conversion) -> None:
-    """Write the label of a group where it has effect, and note what has to be done for objects of this kind."""
+def write_labels(manifest: Manifest, body: dict[str, Any], labels: Mapping[str, str], made: Conversion) -> None:
+    """Write Quotree's labels where they have effect, and note what has to be done for objects of this kind."""
     for holder in _holders(manifest, body, made):
-        holder["labels"] = {**(holder.get("labels") or {}), GROUP_LABEL: group}
+        holder["labels"] = {**(holder.get("labels") or {}), **labels}
 
 
 def _holders(manifest: Manifest, body: dict[str, Any], made: Conversion) -> Iterator[dict[str, Any]]:
@@ -92,6 +94,18 @@ def pod_specs(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, list):
         for each in value:
             yield from pod_specs(each)
+
+
+def requested_resources(manifests: Iterable[Manifest]) -> list[str]:
+    """Return what almost every pod requests, and what the pods in the files request beside it."""
+    found = dict.fromkeys(_REQUESTED)
+    for manifest in manifests:
+        for spec in pod_specs(manifest.body):
+            for container in (*spec["containers"], *(spec.get("initContainers") or ())):
+                resources = container.get("resources") or {} if isinstance(container, dict) else {}
+                for amounts in (resources.get("requests"), resources.get("limits")):
+                    found |= dict.fromkeys(amounts if isinstance(amounts, dict) else ())
+    return [each for each in found if each not in UNCOUNTED and each != "ephemeral-storage"]
 
 
 def label_holders(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

@@ -10,7 +10,10 @@ from typing import Final, TypeVar
 import msgspec
 
 from cli.convert.conversion import Conversion, read_amounts, read_object, select_namespaces, where
-from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, set_parents
+from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_requested, set_parents
+from cli.convert.koordinator.profiles import convert_profiles, set_flavors
+from cli.convert.koordinator.workloads import convert_users
+from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.core.metadata import Metadata
@@ -58,9 +61,12 @@ def convert_elastic_quotas(manifests: Sequence[Manifest], made: Conversion) -> N
         draft.set("max", read_amounts(manifest, "spec.max", quota.spec.max))
         _read_labels(manifest, quota.metadata, draft, made)
         named.append(NamedParent(draft, manifest.name, quota.metadata.labels.get(PARENT, "")))
+    flavors = convert_profiles(manifests, named, made)
     groups = set_parents(named, ("", "root", _ROOT))
+    cover_requested(groups, requested_resources(manifests))
+    set_flavors(groups, named, flavors)
     cover_children(groups, additive=False)
-    made.note_unnamed(groups.values())
+    convert_users(manifests, {**_BUILT_IN, **{each.source: each.draft.name for each in named}}, made)
 
 
 def _read_labels(manifest: Manifest, metadata: Metadata, draft: QuotaGroupDraft, made: Conversion) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from cli.convert.conversion import Conversion, as_written, read_object
 from cli.convert.kueue.local_queues import LocalQueues
 from cli.convert.kueue.objects import read_workload_priority_class
-from cli.convert.workload_labels import drop_empty, drop_suspension, label_holders, name_group, pod_specs
+from cli.convert.workload_labels import drop_empty, drop_suspension, label_holders, pod_specs, write_labels
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
@@ -84,7 +84,7 @@ def _convert(manifest: Manifest, queues: LocalQueues, classes: set[str], made: C
         _leave_out(manifest, place, holder, made)
         drop_empty(holder)
     if own is not None:
-        name_group(manifest, body, own, made)
+        write_labels(manifest, body, {GROUP_LABEL: own}, made)
     drop_suspension(manifest, body)
     for spec in pod_specs(body):
         _open_gate(spec)

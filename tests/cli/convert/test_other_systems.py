@@ -58,7 +58,6 @@ metadata: {name: best-effort}
 spec: {parent: division}
 """
 QUEUE = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: %s}\nspec: %s\n---\n"
-NEVER_START = "workloads that request it never start; write min of it, or set quota.resources.uncovered: Ignore"
 RESOURCE_QUOTA = """
 apiVersion: v1
 kind: Namespace
@@ -88,10 +87,13 @@ def only(namespace: str) -> dict[str, object]:
 def test_tree_of_koordinator_keeps_parents_weights_and_namespaces(tmp_path: Path) -> None:
     made = Converted(tmp_path, KOORDINATOR)
     assert made.check(tmp_path)[0] == 0
-    assert made.spec("research") == {"isParent": True, "quotas": [{"min": {"cpu": "40"}, "max": {"cpu": "80"}}]}
+    assert made.spec("research") == {
+        "isParent": True,
+        "quotas": [{"min": {"cpu": "40", "memory": "0"}, "max": {"cpu": "80"}}],
+    }
     assert made.spec("vision") == {
         "parent": "research",
-        "quotas": [{"min": {"cpu": "20"}, "max": {"cpu": "40"}, "weight": {"cpu": "30"}}],
+        "quotas": [{"min": {"cpu": "20", "memory": "0"}, "max": {"cpu": "40"}, "weight": {"cpu": "30"}}],
         "allowLending": False,
         "namespaceSelector": only("team-v"),
     }
@@ -107,7 +109,6 @@ def test_tree_of_koordinator_keeps_parents_weights_and_namespaces(tmp_path: Path
             "ElasticQuota/koordinator-system/koordinator-default-quota: "
             "is built in as default: edit that group, if it needs limits"
         ),
-        f"ElasticQuota/kube-system/vision spec: names no memory: {NEVER_START}",
     ]
 
 
@@ -140,7 +141,7 @@ def test_elastic_quota_of_scheduler_plugins_is_about_its_namespace(tmp_path: Pat
     quota = "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: eq, namespace: team}\n"
     made = Converted(tmp_path, f"{quota}spec: {{min: {{cpu: 4}}, max: {{cpu: 6}}}}\n")
     assert made.spec("eq") == {
-        "quotas": [{"min": {"cpu": "4"}, "max": {"cpu": "6"}}],
+        "quotas": [{"min": {"cpu": "4", "memory": "0"}, "max": {"cpu": "6"}}],
         "namespaceSelector": only("team"),
     }
     assert made.of_kind("Namespace")[0]["metadata"]["labels"] == {"quotree.dev/group": "eq"}
@@ -149,19 +150,20 @@ def test_elastic_quota_of_scheduler_plugins_is_about_its_namespace(tmp_path: Pat
 def test_queues_of_volcano_keep_what_they_never_lend(tmp_path: Path) -> None:
     made = Converted(tmp_path, VOLCANO)
     assert made.check(tmp_path)[0] == 0
-    assert made.spec("division") == {"isParent": True, "quotas": [{"min": {"cpu": "8"}, "max": {"cpu": "16"}}]}
+    assert made.spec("division") == {
+        "isParent": True,
+        "quotas": [{"min": {"cpu": "8", "memory": "0"}, "max": {"cpu": "16"}}],
+    }
     assert made.spec("training") == {
         "parent": "division",
-        "quotas": [{"min": {"cpu": "6"}, "max": {"cpu": "10"}, "lendingLimit": {"cpu": "4"}}],
+        "quotas": [{"min": {"cpu": "6", "memory": "0"}, "max": {"cpu": "10"}, "lendingLimit": {"cpu": "4"}}],
     }
-    assert made.spec("best-effort")["quotas"] == [{"min": {"cpu": "0"}}]
+    assert made.spec("best-effort")["quotas"] == [{"min": {"cpu": "0", "memory": "0"}}]
     assert [note.split(" ", 2)[2] for note in made.notes] == [
         (
             'spec.reclaimable: label its workloads quotree.dev/preemptible: "false"; '
             "they then start within min of training only"
         ),
-        f"spec: names no memory: {NEVER_START}",
-        f"spec: names no memory: {NEVER_START}",
     ]
 
 
@@ -176,9 +178,8 @@ def test_queue_may_use_what_only_its_parent_names(tmp_path: Path) -> None:
     assert made.check(tmp_path)[0] == 0
     assert made.spec("middle")["quotas"] == [{"min": {"memory": "0"}, "max": {"cpu": "4"}}]
     assert made.spec("leaf")["quotas"] == [{"min": {"cpu": "0", "memory": "0"}}]
-    assert [note.split(" ", 1)[1] for note in made.notes] == [
-        "Queue/alone spec: names no resource: write min of those that its workloads request"
-    ]
+    assert made.spec("alone")["quotas"] == [{"min": {"cpu": "0", "memory": "0"}}]
+    assert made.notes == []
 
 
 def test_parent_with_only_a_capability_promises_what_its_children_deserve(tmp_path: Path) -> None:
@@ -191,8 +192,8 @@ def test_parent_with_only_a_capability_promises_what_its_children_deserve(tmp_pa
         + QUEUE % ("c", "{parent: idle, capability: {cpu: 4}}"),
     )
     assert made.check(tmp_path)[0] == 0
-    assert made.spec("division")["quotas"] == [{"min": {"cpu": "10"}, "max": {"cpu": "16"}}]
-    assert made.spec("idle")["quotas"] == [{"max": {"cpu": "8"}}]
+    assert made.spec("division")["quotas"] == [{"min": {"cpu": "10", "memory": "0"}, "max": {"cpu": "16"}}]
+    assert made.spec("idle")["quotas"] == [{"min": {"memory": "0"}, "max": {"cpu": "8"}}]
 
 
 def test_parent_never_promises_more_than_its_capability(tmp_path: Path) -> None:
@@ -220,7 +221,10 @@ def test_open_queue_becomes_an_open_group(tmp_path: Path) -> None:
 def test_weights_of_volcano_count_where_nothing_is_deserved(tmp_path: Path) -> None:
     spec = "{weight: 3, capability: {cpu: 4}}"
     made = Converted(tmp_path, QUEUE % ("a", spec) + QUEUE % ("b", "{capability: {cpu: 4}}"))
-    assert [made.spec(name)["quotas"][0]["weight"] for name in ("a", "b")] == [{"cpu": "3"}, {"cpu": "1"}]
+    assert [made.spec(name)["quotas"][0]["weight"] for name in ("a", "b")] == [
+        {"memory": "3", "cpu": "3"},
+        {"memory": "1", "cpu": "1"},
+    ]
 
 
 def test_resource_quotas_of_a_namespace_become_one_leaf_with_the_lowest_numbers(tmp_path: Path) -> None:
