@@ -79,6 +79,7 @@ class Reconciler:
         self._process.health.add_check("watches", self._watches.problem)
         collect_seldom()
         lease = self._settings.leader_election.settings()
+        self._state.advance(datetime.now(UTC))
         self._vacant_at_start = await vacant_lease(self._client.within(_TO_LOOK), lease)
         async with asyncio.TaskGroup() as group:
             watching = group.create_task(self._watches.run(), name="watches")

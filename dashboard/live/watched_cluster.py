@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -79,6 +79,7 @@ class WatchedCluster:
 
     async def run(self) -> None:
         """Watch until cancelled."""
+        self._state.advance(datetime.now(UTC))
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watches.run(), name="watches")
             group.create_task(self._ask_leader(), name="past use")

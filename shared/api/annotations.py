@@ -5,12 +5,13 @@ docs/specification.md §2.6.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from shared.api.duplicate_keys import find_duplicate_key
+from shared.api.durations import later
 from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE
 from shared.api.reading import View
 
@@ -136,6 +137,10 @@ class BadAnnotation(ValueError):
 
 
 T = TypeVar("T", bound=View)
+EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+AHEAD: Final = timedelta(days=1)
+"""How far another process' clock may be ahead: a time of the past that is later was not written by Quotree."""
+_AHEAD_BY_NATURE: Final = frozenset({"not_before", "evict_at"})
 
 
 def annotation_reader(annotation: str, kind: type[T]) -> Callable[[dict[str, str]], T | None]:
@@ -198,26 +203,38 @@ class Annotations(View, frozen=True):
 NO_ANNOTATIONS: Final = Annotations()
 
 
-def read_annotations(annotations: dict[str, str]) -> Annotations:
-    """Read them all; never raises."""
+def read_annotations(annotations: dict[str, str], now: datetime | None = None) -> Annotations:
+    """Read them all; never raises. One with a time that cannot be is unreadable; `now` None: none is too late."""
     if OWN_ANNOTATIONS.keys().isdisjoint(annotations):
         return NO_ANNOTATIONS
     problems: list[str] = []
+    latest = None if now is None else later(now, AHEAD)
+
+    def read(annotation: str, reader: Callable[[dict[str, str]], T | None]) -> T | None:
+        try:
+            found = reader(annotations)
+            _check_times(annotation, found, latest)
+        except BadAnnotation as error:
+            problems.append(str(error))
+            return None
+        return found
+
     return Annotations(
-        _read_or_report(read_admission, annotations, problems),
-        _read_or_report(read_eviction, annotations, problems),
-        _read_or_report(read_requeue, annotations, problems),
-        _read_or_report(read_notice, annotations, problems),
-        _read_or_report(read_injected, annotations, problems),
+        read(ADMISSION, read_admission),
+        read(EVICTION, read_eviction),
+        read(REQUEUE, read_requeue),
+        read(NOTICE, read_notice),
+        read(INJECTED, read_injected),
         tuple(problems),
     )
 
 
-def _read_or_report(
-    read: Callable[[dict[str, str]], T | None], annotations: dict[str, str], problems: list[str]
-) -> T | None:
-    try:
-        return read(annotations)
-    except BadAnnotation as error:
-        problems.append(str(error))
-        return None
+def _check_times(annotation: str, value: View | None, latest: datetime | None) -> None:
+    """Raise BadAnnotation for a time before EARLIEST or, of what has happened, after `latest`."""
+    for field in () if value is None else value.__struct_fields__:
+        time = getattr(value, field)
+        if isinstance(time, datetime):
+            if time < EARLIEST:
+                raise BadAnnotation(f"annotation {annotation} counts as absent: {time} is before {EARLIEST:%Y}")
+            if latest is not None and time > latest and field not in _AHEAD_BY_NATURE:
+                raise BadAnnotation(f"annotation {annotation} counts as absent: {time} is more than a day ahead")

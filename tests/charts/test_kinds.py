@@ -40,7 +40,7 @@ def _without_kinds(binaries: Binaries) -> str:
 
 def test_disabled_kind_renders_nothing(control_plane_binaries: Binaries) -> None:
     text = _without_kinds(control_plane_binaries)
-    assert [each for each in ("jobset", "gadget", "made.", "quotree.dev/unit", "kinds:") if each in text] == []
+    assert [each for each in ("jobset", "gadget", "made.", "kinds:") if each in text] == []
 
 
 def test_governed_kind_is_reviewed_in_its_version_in_managed_namespaces(control_plane_binaries: Binaries) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from shared.api.annotations import (
     BadAnnotation,
     InjectedAnnotation,
@@ -51,6 +53,14 @@ def name_of(kind: str, metadata: Metadata) -> str:
 def own_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return the annotations that only Quotree writes."""
     return {name: text for name, text in annotations.items() if is_own(name)}
+
+
+def as_judged(metadata: Metadata, group: str | None) -> Metadata:
+    """Return the metadata without what nobody has judged: Quotree's annotations on an object that was in no group."""
+    if group is not None or not own_annotations(metadata.annotations):
+        return metadata
+    kept = {name: text for name, text in metadata.annotations.items() if not is_own(name)}
+    return msgspec.structs.replace(metadata, annotations=kept)
 
 
 def injected_annotation(annotations: dict[str, str]) -> InjectedAnnotation:

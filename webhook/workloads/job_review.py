@@ -7,7 +7,7 @@ from shared.api.review import Review, ReviewOperation
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.resources import QuantityError
-from webhook.workloads.common import own_annotations, peak_of, submitted_workload
+from webhook.workloads.common import as_judged, own_annotations, peak_of, submitted_workload
 from webhook.workloads.queue_edit import QueueEdit, requests_more
 from webhook.workloads.review_context import ReviewContext
 
@@ -23,6 +23,11 @@ class JobReview:
     group: str | None
     old_group: str | None
     by_reconciler: bool
+
+    @property
+    def joins(self) -> bool:
+        """Whether the edit makes it managed: it is judged as if it were created."""
+        return self.old is not None and self.old_group is None and self.group is not None
 
     @property
     def may_be_placed(self) -> bool:
@@ -55,7 +60,9 @@ def queue_edit(edit: JobReview, old: Job, context: ReviewContext) -> QueueEdit:
         is_more = edit.old_group != edit.group or requests_more(was, now)
     except QuantityError:
         is_more = False
-    return QueueEdit(old.metadata, job.metadata, old.spec.suspend and job.spec.suspend, is_more)
+    return QueueEdit(
+        as_judged(old.metadata, edit.old_group), job.metadata, old.spec.suspend and job.spec.suspend, is_more
+    )
 
 
 def progress_of(job: Job, context: ReviewContext) -> WorkloadProgress:

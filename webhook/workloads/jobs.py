@@ -113,11 +113,13 @@ def judge_job(review: Review, context: ReviewContext) -> Verdict:
     old = edit.old
     if old is not None and (edit.by_reconciler or old.has_finished):
         return YES
-    forged = check_label(KIND, edit.job.metadata, None if old is None else old.metadata, context)
+    is_child = old is not None and bool(old.metadata.unit) and (context.by_operator or not edit.joins)
+    known = None if old is None or (edit.joins and not is_child) else old.metadata
+    forged = check_label(KIND, edit.job.metadata, known, context)
     if old is None and context.cover is not None:
         return verdict_of(forged)
     try:
-        if old is not None and old.metadata.unit:
+        if old is not None and is_child:
             return verdict_of(forged + _check_child(old, edit.job, context))
         found = _check_new(edit, context) if old is None else _check_changed(edit, old, context)
     except QuantityError as error:
@@ -135,7 +137,7 @@ def _check_child(old: Job, job: Job, context: ReviewContext) -> Findings:
 
 def _check_template_label(edit: JobReview) -> Findings:
     """Pods of a Job must not claim to belong to a governed object."""
-    before = "" if edit.old is None else edit.old.spec.template.metadata.unit
+    before = "" if edit.old is None or edit.joins else edit.old.spec.template.metadata.unit
     name, now = name_of(KIND, edit.job.metadata), edit.job.spec.template.metadata.unit
     return Findings(tuple(check_unit(name, before, now, "spec.template.")))
 
@@ -198,5 +200,5 @@ def _check_changed(edit: JobReview, old: Job, context: ReviewContext) -> Finding
     )
     if after is None:
         return found
-    before = own_annotations(old.spec.template.metadata.annotations)
+    before = {} if edit.joins else own_annotations(old.spec.template.metadata.annotations)
     return Findings(tuple(_check_template_annotations(after, job, before))) + found

@@ -92,11 +92,13 @@ def judge_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Ver
     seen, old = edit.seen, edit.old
     if old is not None and (edit.by_reconciler or old.finished):
         return YES
-    forged = check_label(edit.word, seen.metadata, None if old is None else old.metadata, context)
+    is_child = old is not None and bool(old.metadata.unit) and (context.by_operator or not edit.joins)
+    known = None if old is None or (edit.joins and not is_child) else old.metadata
+    forged = check_label(edit.word, seen.metadata, known, context)
     if old is None and context.cover is not None:
         return verdict_of(forged)
     try:
-        if old is not None and old.metadata.unit:
+        if old is not None and is_child:
             return verdict_of(forged + _check_child(edit, old, context))
         found = _check_new(edit, context) if old is None else _check_changed(edit, old, context)
     except QuantityError as error:
@@ -149,7 +151,8 @@ def _check_changed(edit: KindReview, old: KindObject, context: ReviewContext) ->
     found = Findings(broken) + check_edit(changed, context.quota)
     if after is None:
         return found
-    return found + Findings((*check_set_growth(changed, old, seen, context), *check_running(edit, old, after)))
+    forged = check_templates(edit.name, after, seen, "") if edit.joins else ()
+    return found + Findings((*forged, *check_set_growth(changed, old, seen, context), *check_running(edit, old, after)))
 
 
 def judge_scale(review: Review, managed: str | None) -> Verdict:

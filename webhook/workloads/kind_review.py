@@ -13,7 +13,7 @@ from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError, sum_amounts
-from webhook.workloads.common import name_of, own_annotations, peak_of
+from webhook.workloads.common import as_judged, name_of, own_annotations, peak_of
 from webhook.workloads.queue_edit import QueueEdit, requests_more
 from webhook.workloads.review_context import ReviewContext
 
@@ -27,6 +27,11 @@ class KindReview:
     group: str | None
     old_group: str | None
     by_reconciler: bool
+
+    @property
+    def joins(self) -> bool:
+        """Whether the edit makes it managed: it is judged as if it were created."""
+        return self.old is not None and self.old_group is None and self.group is not None
 
     @property
     def word(self) -> str:
@@ -85,7 +90,9 @@ def queue_edit(edit: KindReview, old: KindObject, context: ReviewContext) -> Que
         is_more = edit.old_group != edit.group or requests_more(was, now)
     except QuantityError:
         is_more = False
-    return QueueEdit(old.metadata, edit.seen.metadata, old.suspended and edit.seen.suspended, is_more)
+    return QueueEdit(
+        as_judged(old.metadata, edit.old_group), edit.seen.metadata, old.suspended and edit.seen.suspended, is_more
+    )
 
 
 def progress_of(seen: KindObject, context: ReviewContext) -> WorkloadProgress:

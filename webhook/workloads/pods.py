@@ -31,6 +31,7 @@ from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Verdict, verdict_of
 from webhook.workloads.common import (
     allow_child,
+    as_judged,
     check_label,
     check_sizes,
     check_unmanaged,
@@ -116,7 +117,9 @@ def judge_pod(review: Review, context: ReviewContext) -> Verdict:
     old = read_pod(review.old_object) if review.operation is ReviewOperation.UPDATE else None
     if old is not None and (context.is_by_reconciler(review) or old.has_ended):
         return YES
-    forged = check_label(KIND, pod.metadata, None if old is None else old.metadata, context)
+    joins = old is not None and _joins(old, pod, context)
+    known = None if old is None or (joins and not context.by_operator) else old.metadata
+    forged = check_label(KIND, pod.metadata, known, context)
     if old is None and context.cover is not None:
         return verdict_of(forged + _check_annotations(pod))
     try:
@@ -184,9 +187,16 @@ def _submitted(pod: Pod, group: str, context: ReviewContext) -> SubmittedWorkloa
     return submitted_workload(context, KIND, pod.metadata, group, pod.spec, pods=1)
 
 
+def _joins(old: Pod, pod: Pod, context: ReviewContext) -> bool:
+    """Return whether the edit makes the pod managed: it is judged as if it were created."""
+    was, now = context.group_of(old.metadata.labels), context.group_of(pod.metadata.labels)
+    return was is None and now is not None
+
+
 def _queue_edit(old: Pod, pod: Pod, context: ReviewContext) -> QueueEdit:
-    moves = context.group_of(old.metadata.labels) != context.group_of(pod.metadata.labels)
-    return QueueEdit(old.metadata, pod.metadata, old.is_gated and pod.is_gated, moves)
+    was = context.group_of(old.metadata.labels)
+    moves = was != context.group_of(pod.metadata.labels)
+    return QueueEdit(as_judged(old.metadata, was), pod.metadata, old.is_gated and pod.is_gated, moves)
 
 
 def _progress(pod: Pod, submitted: SubmittedWorkload | None) -> WorkloadProgress:

@@ -73,6 +73,37 @@ resources that the operators of `held` make.
 {{- range splitList "." (trimPrefix "." (trimSuffix "}" (trimPrefix "{" .))) }}.?{{ . }}{{ end -}}
 {{- end -}}
 
+{{/* Texts as a CEL list. */}}
+{{- define "quotree.celList" -}}
+[{{ range $index, $each := . }}{{ if $index }}, {{ end }}{{ squote $each }}{{ end }}]
+{{- end -}}
+
+{{/*
+The metadata of all pod templates of a Job or of an object of these kinds, as a CEL list; call with object ("object" or
+"oldObject") and kinds. Paths with an index or more than one [*] are left out: pods made from those templates are judged.
+*/}}
+{{- define "quotree.templateMetadata" -}}
+{{- $plain := "^[.][A-Za-z0-9._-]+$" -}}
+{{- range $kind := .kinds -}}
+{{- $found := list -}}
+{{- range $set := $kind.podSets -}}
+{{- $at := dig "inject" "labels" ".metadata.labels" $set | trimSuffix ".labels" -}}
+{{- $template := printf "%s%s" ($set.template | default ".template") $at -}}
+{{- if or $set.within $set.templateNamedBy (not (regexMatch $plain $template)) -}}
+{{- else if not $set.each -}}
+{{- $found = append $found (printf "[%s%s.orValue({})]" $.object (include "quotree.optionalPath" $template)) -}}
+{{- else if and (hasSuffix "[*]" $set.each) (regexMatch $plain (trimSuffix "[*]" $set.each)) -}}
+{{- $all := printf "%s%s.orValue([])" $.object (include "quotree.optionalPath" (trimSuffix "[*]" $set.each)) -}}
+{{- $each := printf "(type(%s) == map ? %s.map(k, %s[k]) : %s)" $all $all $all $all -}}
+{{- $found = append $found (printf "%s.map(e, e%s.orValue({}))" $each (include "quotree.optionalPath" $template)) -}}
+{{- end -}}
+{{- end -}}
+{{ printf "request.resource.group == %s && request.resource.resource == %s" (squote $kind.group) (squote $kind.resource) -}}
+{{ printf " ? %s : " (ternary "[]" (join " + " $found) (empty $found)) }}
+{{- end -}}
+[{{ .object }}.?spec.?template.?metadata.orValue({})]
+{{- end -}}
+
 {{/* Whether a Job or an object of these kinds is suspended, as CEL; call with object ("object" or "oldObject") and kinds. */}}
 {{- define "quotree.isSuspended" -}}
 {{- range .kinds -}}

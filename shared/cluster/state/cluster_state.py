@@ -45,7 +45,9 @@ class ClusterState:
         self._namespaces = NamespaceContexts(settings.devices)
         self._device_users = DeviceUsers(self._namespaces)
         self._job_pods = JobPods(settings.ignored_resources)
-        reader = WorkloadReader(settings, self._namespaces, self._admits, self._job_pods.by_set, self._group)
+        reader = WorkloadReader(
+            settings, self._namespaces, self._admits, self._job_pods.by_set, self._group, lambda: self._use.now
+        )
         self.work = WorkloadCache(reader, self._job_pods)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
@@ -53,6 +55,10 @@ class ClusterState:
         self._over_since: OverSince | None = None
         self.history = UseHistory(settings.fairness_half_life)
         """The past use of every group."""
+
+    def advance(self, now: datetime) -> None:
+        """Let time pass: by `now`, what annotations say is read, and nodes are lost."""
+        self._use.advance(now)
 
     def watched_since(self, now: datetime) -> None:
         """Since when every change is observed."""
@@ -191,7 +197,7 @@ class ClusterState:
 
     def world_at(self, now: datetime) -> World:
         """`world()` at that moment: without lost nodes, and with the past use of every group added up."""
-        self._use.advance(now)
+        self.advance(now)
         world = self.world()
         self.history = self.history.after(world, now)
         if world.past_use is not self.history.amounts:

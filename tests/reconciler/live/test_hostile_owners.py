@@ -1,5 +1,6 @@
 """What owners with the role `edit` do to escape eviction: full annotations, orphaned pods, endless edits."""
 
+import json
 import threading
 import time
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.names import ADMISSION, GROUP_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, PREEMPTIBLE_LABEL
 from tests.faults.kinds import Delay, Rule
 from tests.faults.proxy import FaultProxy
 from tests.reconciler.live.test_pods import pod
@@ -236,3 +237,22 @@ def test_orphaned_pods_above_the_ceiling_are_evicted_without_extra_cycles(
     wait_for(lambda: all(admission_of(each) for each in live_pods(q)), "they are adopted", LONG)
     assert q.metric("quotree_cycles_idle_total") < 20
     wait_for(lambda: q.group_status("nlp").get("quotas", [{}])[0].get("used", {}).get("cpu") == "6", "6 is used", LONG)
+
+
+def test_eviction_dated_at_the_end_of_time_stops_nobody(q: Quotree, tenant: Tenant) -> None:
+    """Written before the policy held, with a claim for what waits: the sum with claimTimeout would overflow."""
+    q.lead(reclaim={"claimTimeout": "876000h"})
+    q.group("root", quotas=[quota(max="2")])
+    q.group("vision", quotas=[quota(min="2")], stopPolicy="Hold")
+    tenant.create(JOBS, job_manifest("waiting", "vision", "1"))
+    claim = {"uid": q.get(f"{JOBS}/waiting")["metadata"]["uid"], "group": "vision", "flavors": {"cpu": "default"}}
+    eviction = {"reason": "Reclaimed", "time": "9999-12-31T23:59:00Z", "flavors": {"cpu": "default"}, "for": claim}
+    forged = job_manifest("forged", "vision", "1")
+    forged["metadata"]["annotations"] = {EVICTION: json.dumps(eviction)}
+    tenant.create(JOBS, forged)
+    q.group("vision", stopPolicy="None")
+    wait_for(lambda: q.running() == {"waiting", "forged"}, "both start", LONG)
+    reported = wait_for(
+        lambda: [text for why, text in q.events("forged") if "a day ahead" in text], "its owner is reported", LONG
+    )
+    assert "quotree.dev/eviction counts as absent" in reported[0]

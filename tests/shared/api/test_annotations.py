@@ -12,7 +12,7 @@ from shared.api.annotations import (
     read_annotations,
     write_annotation,
 )
-from shared.api.names import ADMISSION
+from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTE = AdmissionAnnotation(flavors={"cpu": "a100", "memory": "a100"}, time=NOON)
@@ -77,3 +77,38 @@ def test_admission_without_flavors_or_with_a_duplicate_pod_set_counts_as_absent(
     found = read_annotations({ADMISSION: text})
     assert found.admission is None
     assert problem in found.problems[0]
+
+
+TIMES = {
+    "the last moment": ("9999-12-31T23:59:00Z", "is more than a day ahead"),
+    "two days ahead": ("2026-03-03T12:00:00Z", "is more than a day ahead"),
+    "the first moment": ("0001-01-01T00:00:00Z", "is before 2000"),
+    "1999": ("1999-12-31T23:59:59Z", "is before 2000"),
+}
+
+
+@pytest.mark.parametrize(("time", "problem"), TIMES.values(), ids=TIMES)
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        (ADMISSION, '{{"flavors":{{}},"time":"{}"}}'),
+        (ADMISSION, '{{"flavors":{{}},"time":"2026-03-01T12:00:00Z","unreadySince":"{}"}}'),
+        (EVICTION, '{{"reason":"Reclaimed","time":"{}"}}'),
+        (REQUEUE, '{{"queued":"{}"}}'),
+        (REQUEUE, '{{"released":"{}"}}'),
+        (NOTICE, '{{"time":"{}"}}'),
+    ],
+)
+def test_time_that_cannot_be_makes_its_annotation_absent(annotation: str, text: str, time: str, problem: str) -> None:
+    found = read_annotations({annotation: text.format(time)}, NOON)
+    assert (found.admission, found.eviction, found.requeue, found.notice) == (None, None, None, None)
+    assert problem in found.problems[0]
+
+
+def test_times_of_another_clock_and_times_to_come_are_read() -> None:
+    texts = {
+        ADMISSION: '{"flavors":{},"time":"2026-03-02T11:59:00Z"}',
+        REQUEUE: '{"notBefore":"2030-01-01T00:00:00Z"}',
+        NOTICE: '{"time":"2026-03-01T12:00:00Z","evictAt":"2030-01-01T00:00:00Z"}',
+    }
+    assert read_annotations(texts, NOON).problems == ()

@@ -102,3 +102,17 @@ def test_released_or_enlarged_placeholder_job_gets_a_new_queue_time(tenant: Admi
     assert "" < enlarged < place()
     forged = {"metadata": {"annotations": {"quotree.dev/requeue": enlarged}}}
     assert "(ReservedAnnotation)" in patch(tenant, "placeholder", forged)
+
+
+def test_annotation_written_before_the_group_label_is_not_believed(tenant: AdmissionSetup) -> None:
+    claim = json.dumps(
+        {"reason": "Reclaimed", "time": "9999-12-31T23:59:00Z", "flavors": {}, "for": {"uid": "x", "flavors": {}}}
+    )
+    body = job_body("early", None, suspend=True, notes={"quotree.dev/eviction": claim})
+    assert create(tenant, body) == "job.batch/early created"
+    labelled = {"metadata": {"labels": {"quotree.dev/group": "vision"}}}
+    assert "annotation quotree.dev/eviction is written by Quotree alone; leave it out" in patch(
+        tenant, "early", labelled
+    )
+    cleaned = {"metadata": {"labels": {"quotree.dev/group": "vision"}, "annotations": {"quotree.dev/eviction": None}}}
+    assert patch(tenant, "early", cleaned) == "job.batch/early patched"

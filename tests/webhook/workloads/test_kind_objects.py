@@ -224,3 +224,19 @@ def test_scale_subresource_raises_no_managed_object(managed: str | None, replica
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata()}
     before, after = ({**scale, "spec": {"replicas": each}} for each in (2, replicas))
     assert codes(kind_objects.judge_scale(review(after, before), managed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("forged", "code"),
+    [
+        ({"annotations": {ADMISSION: ADMITTED}}, "ReservedAnnotation"),
+        ({"labels": {UNIT: "uid-other"}}, "ReservedLabel"),
+        ({"unit": "uid-other"}, "ReservedLabel"),
+    ],
+    ids=["annotation", "its own label", "label of its templates"],
+)
+def test_object_that_joins_a_group_is_judged_as_at_its_creation(forged: Any, code: str) -> None:
+    before, after = (a_set(group, suspend=True, **forged) for group in (None, "nlp"))
+    assert set(codes(judge(review(after, before), context()))) == {code}
+    harmless = (a_set(group, suspend=True) for group in ("nlp", None))
+    assert judge(review(*harmless), context()) == YES

@@ -33,7 +33,11 @@ caBundle: {{ . }}
 {{- define "quotree.namespaceExclusions" -}}
 - key: kubernetes.io/metadata.name
   operator: NotIn
-  values: {{ concat (list "kube-system" "kube-node-lease" "kube-public" .Release.Namespace) .Values.excludedNamespaces | uniq | toJson }}
+  values: {{ include "quotree.excludedNamespaces" . }}
+{{- end -}}
+
+{{- define "quotree.excludedNamespaces" -}}
+{{ concat (list "kube-system" "kube-node-lease" "kube-public" .Release.Namespace) .Values.excludedNamespaces | uniq | toJson }}
 {{- end -}}
 
 {{/*

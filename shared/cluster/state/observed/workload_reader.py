@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from shared.api.core.job import Job
 from shared.api.core.pod import Pod
@@ -28,11 +29,17 @@ def _no_group(_name: str) -> Group | None:
     return None
 
 
+def _no_moment() -> datetime | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class WorkloadReader:
     """`admits` (group, labels of the namespace): whether the group takes its workloads.
 
     `pods_of`: the pods of an object of a governed kind, by the key of its workload. `group_of`: the group of that name.
+
+    `now`: the moment of the latest cycle, by which it is judged which times in annotations can be.
     """
 
     settings: QuotaSettings
@@ -40,6 +47,7 @@ class WorkloadReader:
     admits: Callable[[str, Mapping[str, str]], bool]
     pods_of: Callable[[str], PodsBySet] = _no_pods
     group_of: Callable[[str], Group | None] = _no_group
+    now: Callable[[], datetime | None] = _no_moment
     _requests: InternedRequests = field(default_factory=InternedRequests)
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
@@ -74,13 +82,13 @@ class WorkloadReader:
         first = objects[0]
         context = self.namespaces.of(first.metadata.namespace)
         if isinstance(first, Job):
-            return workload_of_job(first, context, self.settings, self._requests.of)
+            return workload_of_job(first, context, self.settings, self._requests.of, self.now())
         if isinstance(first, KindObject):
-            return workload_of_kind(first, context, self.settings, self.pods_of(key))
+            return workload_of_kind(first, context, self.settings, self.pods_of(key), self.now())
         pods = [each for each in objects if isinstance(each, Pod)]
         if pod_group_of(first) == key:
-            return workload_of_pod_group(pods, context, self.settings, apart=apart)
-        return workload_of_pod(first, context, self.settings)
+            return workload_of_pod_group(pods, context, self.settings, apart=apart, now=self.now())
+        return workload_of_pod(first, context, self.settings, self.now())
 
     def _with_answer(self, key: str, target: WorkloadObject, workload: Workload) -> Workload:
         """An admitted workload is not stopped before its controller has acknowledged the start."""

@@ -137,6 +137,11 @@ class NodeUsage:
             self._losses[node.name] = until
 
     @property
+    def now(self) -> datetime | None:
+        """The moment up to which time has passed; None before the first."""
+        return None if self._now == _START else self._now
+
+    @property
     def next_change(self) -> datetime | None:
         """When time alone changes what counts: the end of a node's grace period."""
         return min(self._losses.values(), default=None)

@@ -64,7 +64,11 @@ PodRequest = Callable[[PodSpec, NamespaceContext, QuotaSettings], Amounts]
 
 
 def workload_of_job(
-    job: Job, around: NamespaceContext, settings: QuotaSettings, pod_request: PodRequest | None = None
+    job: Job,
+    around: NamespaceContext,
+    settings: QuotaSettings,
+    pod_request: PodRequest | None = None,
+    now: datetime | None = None,
 ) -> Reading:
     """Read a Job. Its request is one pod's, as `pod_request` says, times how many it may still run at a time."""
     group = resolve_group(job.metadata.labels, around.namespace_labels, default_group=settings.default_group)
@@ -72,7 +76,7 @@ def workload_of_job(
         return UNMANAGED
     if job.has_finished or (job.metadata.is_deleting and not job.has_pods):
         return FINISHED
-    annotations = read_annotations(job.metadata.annotations)
+    annotations = read_annotations(job.metadata.annotations, now)
     state = _state(job, annotations)
     if job.metadata.is_deleting and state is ObjectState.PENDING:
         return FINISHED  # The Job controller makes no pods for it, even if its status counts some.

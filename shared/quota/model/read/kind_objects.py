@@ -9,6 +9,7 @@ See docs/specification.md §5.9.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -55,7 +56,11 @@ NO_PODS_OF_SET: Final = SeenPods()
 
 
 def workload_of_kind(
-    seen: KindObject, around: NamespaceContext, settings: QuotaSettings, pods: PodsBySet = NO_PODS
+    seen: KindObject,
+    around: NamespaceContext,
+    settings: QuotaSettings,
+    pods: PodsBySet = NO_PODS,
+    now: datetime | None = None,
 ) -> Reading:
     """Read an object of a governed kind, of which these pods are seen."""
     group = resolve_group(seen.metadata.labels, around.namespace_labels, default_group=settings.default_group)
@@ -64,7 +69,7 @@ def workload_of_kind(
     has_pods = any(each.present > 0 for each in pods.values())
     if (seen.finished or seen.metadata.is_deleting) and not has_pods:
         return FINISHED
-    annotations = read_annotations(seen.metadata.annotations)
+    annotations = read_annotations(seen.metadata.annotations, now)
     # Pods that its operator is about to make are not seen yet.
     state = state_of(annotations, suspended=seen.suspended, has_pods=has_pods or not seen.stopped)
     if seen.metadata.is_deleting and state is ObjectState.PENDING:

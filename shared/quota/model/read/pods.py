@@ -93,14 +93,16 @@ def unit_key(uid: str, namespace: str) -> str:
     return f"{uid}@{namespace}"
 
 
-def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings) -> Reading:
+def workload_of_pod(
+    pod: Pod, around: NamespaceContext, settings: QuotaSettings, now: datetime | None = None
+) -> Reading:
     """Read a pod that stands alone; members of a pod group: `workload_of_pod_group`."""
     group = resolve_group(pod.metadata.labels, around.namespace_labels, default_group=settings.default_group)
     if group is None or is_covered(pod):
         return UNMANAGED
     if _is_over(pod):
         return FINISHED
-    annotations = read_annotations(pod.metadata.annotations)
+    annotations = read_annotations(pod.metadata.annotations, now)
     state = _state(pod, annotations)
     draft = WorkloadDraft(pod.metadata, pod.spec, 1, group, annotations, kind="Pod")
     admission = _admission(state, annotations, ready=pod.is_ready)
@@ -108,7 +110,12 @@ def workload_of_pod(pod: Pod, around: NamespaceContext, settings: QuotaSettings)
 
 
 def workload_of_pod_group(
-    members: Iterable[Pod], around: NamespaceContext, settings: QuotaSettings, *, apart: int = 0
+    members: Iterable[Pod],
+    around: NamespaceContext,
+    settings: QuotaSettings,
+    *,
+    apart: int = 0,
+    now: datetime | None = None,
 ) -> Reading:
     """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member.
 
@@ -125,8 +132,8 @@ def workload_of_pod_group(
     if not live:
         return FINISHED
     started = [pod for pod in live if not pod.is_gated]
-    annotations = read_annotations(_representative(started or live).metadata.annotations)
-    states = {_state(pod, read_annotations(pod.metadata.annotations)) for pod in live}
+    annotations = read_annotations(_representative(started or live).metadata.annotations, now)
+    states = {_state(pod, read_annotations(pod.metadata.annotations, now)) for pod in live}
     state = next(each for each in _STRONGEST if each in states)
     problems = _group_problems(pods, started, apart)
     try:
