@@ -1,5 +1,6 @@
 """The commands. Each is imported only when it is called, so that `quotree` starts quickly."""
 
+import difflib
 import importlib
 import sys
 from typing import Final, cast
@@ -44,6 +45,9 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        close = difflib.get_close_matches(args[0], COMMANDS, 1)
+        if args[0] not in COMMANDS and not args[0].startswith("-") and close:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         if command is None:
             return name, command, rest
@@ -80,8 +84,11 @@ def quotree() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a known problem ends it with one line and exit code 2."""
+    from cli.render.terminal import end_when_nobody_reads, use_what_it_can_show
     from shared.problems import Problem
 
+    use_what_it_can_show()
+    end_when_nobody_reads()
     try:
         quotree.main(args=arguments, prog_name=_called_as())
     except Problem as problem:

@@ -1,9 +1,8 @@
 """`quotree explain`: why a workload waits, who holds what it waits for, and what would let it start."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 import click
 
@@ -23,6 +22,7 @@ from cli.read.questions import (
     read_settings,
 )
 from cli.render.data import output_option, print_data
+from cli.render.terminal import width, wrapped
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
@@ -40,9 +40,10 @@ from shared.text import division, explanation
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="A file or folder instead of the cluster."
 )
+@click.option("--all", "all_lines", is_flag=True, help="Every holder and remedy on a line of its own.")
 @output_option("text")
 def command(
-    workload: str, files: tuple[str, ...], namespace: str | None, output: str,
+    workload: str, files: tuple[str, ...], namespace: str | None, output: str, all_lines: bool,
     at: str | None, settings_file: str | None, capacity: tuple[str, ...], cluster: LiveCluster,
 ) -> None:  # fmt: skip
     """Explain why WORKLOAD (NAMESPACE/NAME) waits: what it lacks, who holds that, and what would let it start.
@@ -73,11 +74,15 @@ def command(
     if data.get("remediesTried") is False and data["state"] == "Pending":
         click.echo("quotree: what would let it start was not found within the API's time; ask again", err=True)
     if output == "text":
-        lines: Callable[[Mapping[str, Any]], Iterator[str]]
-        lines = division.lines if "division" in data else explanation.lines
-        click.echo("\n".join(lines(data)))
+        click.echo("\n".join(wrapped(_lines(data, all_lines=all_lines), width())))
     else:
         print_data(data, output)
+
+
+def _lines(data: Json, *, all_lines: bool) -> Iterable[str]:
+    if "division" in data:
+        return division.lines(data)
+    return explanation.lines(data) if all_lines else explanation.screenful(data)
 
 
 def _served(cluster: LiveCluster, name: str, namespace: str) -> Json:

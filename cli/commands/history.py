@@ -15,15 +15,16 @@ from cli.render.watching import watch as watch_list
 from shared.api.durations import earlier, read_duration
 from shared.json_data import Json
 from shared.problems import Problem
+from shared.text.times import moment_text
 
 COLUMNS: Final = (
-    ListColumn("TIME", "at"),
+    ListColumn("TIME", "at", rank=1),
     ListColumn("WORKLOAD", "workload"),
     ListColumn("KIND", "kind", wide=True),
-    ListColumn("GROUP", "group"),
+    ListColumn("GROUP", "group", rank=2),
     ListColumn("REASON", "reason"),
-    ListColumn("TAKEN", "taken"),
-    ListColumn("FOR", "taker"),
+    ListColumn("TAKEN", "taken", rank=4, text=True),
+    ListColumn("FOR", "taker", rank=3, text=True),
     ListColumn("RULE", "rule", wide=True),
     ListColumn("TIMES", "times", wide=True),
     ListColumn("SOURCE", "source", wide=True),
@@ -85,4 +86,4 @@ def _texts(each: Json) -> Json:
     flavors = f" of {', '.join(each['flavors'])}" if amounts and each["flavors"] else ""
     taker = each["for"] or ("a workload" if each["forGroup"] else "")
     taker += f" of {each['forGroup']}" if each["forGroup"] else ""
-    return {"taken": amounts + flavors, "taker": taker, "at": each["at"][:19].replace("T", " ")}
+    return {"taken": amounts + flavors, "taker": taker, "at": moment_text(each["at"])}

@@ -24,15 +24,15 @@ from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
 COLUMNS: Final = (
-    ListColumn("GROUP", "group"),
-    ListColumn("PLACE", "position"),
+    ListColumn("GROUP", "group", rank=1),
+    ListColumn("PLACE", "position", rank=2),
     ListColumn("WORKLOAD", "workload"),
     ListColumn("REASON", "reason"),
     ListColumn("IN", "binding", wide=True),
     ListColumn("FLAVOR", "flavor", wide=True),
     ListColumn("RESOURCE", "resource", wide=True),
     ListColumn("MISSING", "lacks", wide=True),
-    ListColumn("MESSAGE", "why"),
+    ListColumn("MESSAGE", "why", rank=3, text=True),
 )
 _GONE: Final = {"reason": "Gone", "message": "", "why": "it no longer waits", "position": 0, "lacks": ""}
 """What a watch shows of a workload that is no longer pending."""
@@ -65,7 +65,7 @@ def command(
         past, kinds, now = live_past_use(source, settings), known_kinds(settings_file), read_moment(at)
         world = read_question(manifests, settings, kinds=kinds, past_use=past).world_at(now)
         if group not in world.tree:
-            raise unknown_group(group)
+            raise unknown_group(group, world.tree.groups)
         found = rows_of(Outlook.of(world, now), group)
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
@@ -78,18 +78,20 @@ def command(
     def read() -> list[Json]:
         computes = bool(files or at or settings_file or capacity)
         found = computed() if computes else scope.within_rights(listed, "what waits")
-        return [
-            each | {"why": cause_of(each["message"]), "lacks": _lacks(each)}
-            for each in found
-            if scope.groups.takes(each["group"])
-        ]
+        return [as_shown(each) for each in found if scope.groups.takes(each["group"])]
 
     if watch and not files:
-        watch_list(ChangedRows(read, "workload", _GONE), _print, shown)
-    _print(read(), shown)
+        watch_list(ChangedRows(read, "workload", _GONE), print_rows, shown)
+    print_rows(read(), shown)
 
 
-def _print(rows: Sequence[Json], shown: ListOutput) -> None:
+def as_shown(row: Json) -> Json:
+    """Return the row with the texts of the table: why it waits without its name, and the missing amount."""
+    return row | {"why": cause_of(row["message"]), "lacks": _lacks(row)}
+
+
+def print_rows(rows: Sequence[Json], shown: ListOutput) -> None:
+    """Print rows with their texts."""
     whole = [{name: value for name, value in each.items() if name not in ("why", "lacks")} for each in rows]
     shown.print(rows if shown.is_table else whole, COLUMNS, "workload")
 
@@ -108,7 +110,7 @@ def _below(cluster: LiveCluster, group: str) -> set[str] | None:
     except NotAllowed:
         return {group}
     if group not in tree:
-        raise unknown_group(group)
+        raise unknown_group(group, tree.groups)
     return set(tree.subtree(group))
 
 

@@ -20,12 +20,12 @@ COLUMNS: Final = (
     ListColumn("GROUP", "group"),
     ListColumn("FLAVOR/RESOURCE", "key"),
     ListColumn("USED", "usedText"),
-    ListColumn("OF ALL", "share"),
-    ListColumn("MIN", "minText"),
-    ListColumn("RUNTIME", "runtimeText"),
-    ListColumn("BORROWED", "borrowedText"),
-    ListColumn("RUNNING", "runningText"),
-    ListColumn("PENDING", "pendingText"),
+    ListColumn("OF ALL", "share", rank=2),
+    ListColumn("MIN", "minText", rank=4),
+    ListColumn("RUNTIME", "runtimeText", rank=1),
+    ListColumn("BORROWED", "borrowedText", rank=3),
+    ListColumn("RUNNING", "runningText", rank=6),
+    ListColumn("PENDING", "pendingText", rank=5),
 )
 _PERIOD: Final = 2.0
 
@@ -48,7 +48,9 @@ def command(
     wanted = Filter(flavor, resource)
     while True:
         read = (read_quota_group(raw) for raw in cluster.items(GROUPS_PATH))
-        found = [*by_use({each.metadata.name: each for each in read}, wanted, parents=parents)]
+        known = {each.metadata.name: each for each in read}
+        wanted.check(known.values())
+        found = [*by_use(known, wanted, parents=parents)]
         if watch and shown.is_table:
             click.clear()
         data = ({name: value for name, value in each.items() if not name.endswith("Text")} for each in found)

@@ -1,6 +1,7 @@
 """Completes names from the live cluster: groups, flavors, namespaces, workloads. An unreadable cluster gives none."""
 
-from collections.abc import Callable, Iterator
+import difflib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import quote
 
@@ -13,6 +14,8 @@ from shared.problems import Problem
 
 Names = Callable[[LiveCluster], Iterator[str]]
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+_LISTED: Final = 20
+"""So many names are listed when one is not known."""
 _IN_A_GROUP: Final = "labelSelector=quotree.dev%2Fgroup"
 
 
@@ -93,13 +96,19 @@ def _candidates(names: Names, cluster: LiveCluster, incomplete: str) -> list[Com
 def check_group(cluster: LiveCluster, name: str) -> None:
     """Raise Problem when no QuotaGroup has the name; skipped for a user without the right to list them."""
     try:
-        known = name in groups(cluster)
+        known = [*groups(cluster)]
     except NotAllowed:
         return
-    if not known:
-        raise unknown_group(name)
+    if name not in known:
+        raise unknown_group(name, known)
 
 
-def unknown_group(name: str) -> Problem:
-    """Return the message for a name that no QuotaGroup has."""
-    return Problem(f"there is no QuotaGroup {name!r}; `kubectl get quotagroups` lists those that exist")
+def unknown_group(name: str, known: Iterable[str] = ()) -> Problem:
+    """Return the message for a name that no QuotaGroup has; `known`: those that exist, where they are read."""
+    every = sorted(known)
+    if not every:
+        return Problem(f"there is no QuotaGroup {name!r}; `kubectl get quotagroups` lists those that exist")
+    close = difflib.get_close_matches(name, every, 1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(every[:_LISTED]) + (f" and {len(every) - _LISTED} more" if len(every) > _LISTED else "")
+    return Problem(f"there is no QuotaGroup {name!r}{meant}; there are {listed}")

@@ -1,16 +1,18 @@
 """Builds the lines of `quotree tree`: min, used, runtime and borrowed, one line per group and key."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from shared.api.quotagroup import QuotaGroup, QuotaStatus
 from shared.api.reading import ResourceList
+from shared.problems import Problem
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, read_amount
 from shared.text.conditions import note_of
 from shared.text.quantities import readable
 
+ALL_FLAVORS: Final = "*"
 _INNER: Final = {"": "", "├─ ": "│  ", "└─ ": "   "}
 """The prefix of the lines below a branch."""
 
@@ -46,16 +48,28 @@ class Filter:
     depth: int | None = None
     only_busy: bool = False
     """Only groups with pending or running workloads, and those above them."""
+    summed: bool = False
+    """One line for each resource: the sum over the flavors, which is called `*`."""
 
     def keys(self, group: QuotaGroup) -> list[KeyNumbers]:
         """Return the wanted keys of a group, without those that are 0 in every column."""
-        return [
+        found = [
             numbers
             for status in group.status.quotas
             if self.flavor in (None, status.flavor)
             for numbers in _numbers(status)
             if self.resource in (None, numbers.key.resource)
         ]
+        return [*_summed(found)] if self.summed else found
+
+    def check(self, groups: Iterable[QuotaGroup]) -> None:
+        """Raise Problem for a flavor or a resource that no group has, with those that there are."""
+        quotas = [status for group in groups for status in group.status.quotas]
+        flavors = {each.flavor for each in quotas}
+        resources = {resource for each in quotas for resource in (*each.min, *each.used, *each.runtime, *each.request)}
+        for option, wanted, known in (("--flavor", self.flavor, flavors), ("--resource", self.resource, resources)):
+            if wanted is not None and wanted not in known:
+                raise Problem(f"{option} {wanted!r}: no group has it; there are {', '.join(sorted(known)) or 'none'}")
 
     def wants(self, group: QuotaGroup) -> bool:
         """Return whether the group itself is shown.
@@ -117,6 +131,21 @@ def _numbers(status: QuotaStatus) -> Iterator[KeyNumbers]:
         amounts = [_amount(resource, column) for column in columns]
         if any(amounts) or _amount(resource, status.request):
             yield KeyNumbers(FlavorResource(status.flavor, resource), *amounts)
+
+
+def _summed(found: Iterable[KeyNumbers]) -> Iterator[KeyNumbers]:
+    sums: dict[str, KeyNumbers] = {}
+    for each in found:
+        resource = each.key.resource
+        known = sums.get(resource, KeyNumbers(FlavorResource(ALL_FLAVORS, resource), 0, 0, 0, 0))
+        sums[resource] = KeyNumbers(
+            known.key,
+            known.min + each.min,
+            known.used + each.used,
+            known.runtime + each.runtime,
+            known.borrowed + each.borrowed,
+        )
+    yield from (sums[resource] for resource in sorted(sums))
 
 
 def _amount(resource: str, quantities: ResourceList) -> Amount:

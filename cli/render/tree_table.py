@@ -1,7 +1,10 @@
-"""Prints the tree as text: aligned, with a bar for each key; plain text without a terminal."""
+"""Prints the tree as text: aligned, with a bar for each key; plain text without a terminal.
 
-from collections.abc import Iterable
-from typing import Final
+On a narrow terminal names and numbers stay: the bar goes first, then other columns, and resources lose their domain.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -10,26 +13,76 @@ from rich.text import Text
 from cli.render.tree_rows import KeyNumbers, Row, quantity
 
 _BAR: Final = 16
+_BAR_TITLE: Final = "USED OF RUNTIME"
+_KEY: Final = "FLAVOR/RESOURCE"
+_TITLES: Final = ("GROUP", "PENDING", _KEY, "MIN", "USED", "RUNTIME", "BORROWED", _BAR_TITLE)
+_LEFT: Final = ("GROUP", _KEY, _BAR_TITLE)
 _WIDE: Final = 200
-"""The width when the output is not a terminal: nothing is truncated in a file or a pipe."""
+"""The width at least where nothing is left out: in a file or a pipe."""
+_GAP: Final = 2
+_DOMAINS: Final = "without domains"
+_JOINED: Final = "USED/OF"
+"""The title of used and runtime in one column."""
+_STEPS: Final = (_BAR_TITLE, _DOMAINS, "PENDING", "BORROWED", "MIN", "RUNTIME")
+"""What a narrow terminal does without, in this order."""
 
 
-def draw(rows: Iterable[Row]) -> None:
-    """Print the tree to standard output."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE)
-    console.print(_table(rows))
+def draw(rows: Iterable[Row], columns: int | None) -> None:
+    """Print the tree to standard output, in so many columns; None: in as many as it needs."""
+    found = list(rows)
+    needed = max(_natural_width(found, ()), _WIDE)
+    Console(highlight=False, width=columns or needed).print(table(found, columns))
 
 
-def _table(rows: Iterable[Row]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("GROUP", "PENDING", "FLAVOR/RESOURCE", "MIN", "USED", "RUNTIME", "BORROWED", "USED OF RUNTIME"):
-        is_number = title in ("PENDING", "MIN", "USED", "RUNTIME", "BORROWED")
-        table.add_column(title, justify="right" if is_number else "left", no_wrap=True)
+def table(rows: Sequence[Row], columns: int | None) -> Table:
+    """Return the table that fits into so many columns; None: whole."""
+    left_out: list[str] = []
+    for step in _STEPS:
+        if columns is None or _natural_width(rows, left_out) <= columns:
+            break
+        left_out.append(step)
+    shown = [title for title in _TITLES if title not in left_out]
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for title in shown:
+        justify: Literal["left", "right"] = "left" if title in _LEFT else "right"
+        made.add_column(_title(title, left_out), justify=justify, no_wrap=True)
     for row in rows:
-        table.add_row(_name(row), "" if row.pending is None else str(row.pending), *_cells(row.numbers))
-    return table
+        cells = _cells(row, left_out)
+        made.add_row(*(cells[title] for title in shown))
+    return made
+
+
+def _natural_width(rows: Sequence[Row], left_out: Sequence[str]) -> int:
+    shown = [title for title in _TITLES if title not in left_out]
+    cells = [_cells(row, left_out) for row in rows]
+    widths = [max([len(_title(title, left_out)), *(len(each[title]) for each in cells)]) for title in shown]
+    return sum(widths) + _GAP * (len(shown) - 1)
+
+
+def _title(title: str, left_out: Sequence[str]) -> str:
+    if title == "USED" and "RUNTIME" in left_out:
+        return _JOINED
+    return "KEY" if title == _KEY and _DOMAINS in left_out else title
+
+
+def _cells(row: Row, left_out: Sequence[str]) -> dict[str, Text]:
+    found = dict.fromkeys(_TITLES, Text(""))
+    found["GROUP"] = _name(row)
+    found["PENDING"] = Text("" if row.pending is None else str(row.pending))
+    numbers = row.numbers
+    if numbers is None:
+        return found
+    flavor, resource = numbers.key
+    short = resource.rpartition("/")[2] if _DOMAINS in left_out else resource
+    used, runtime = quantity(numbers, numbers.used), quantity(numbers, numbers.runtime)
+    return found | {
+        _KEY: Text(f"{flavor}/{short}"),
+        "MIN": Text(quantity(numbers, numbers.min)),
+        "USED": Text(f"{used}/{runtime}" if "RUNTIME" in left_out else used),
+        "RUNTIME": Text(runtime),
+        "BORROWED": Text(quantity(numbers, numbers.borrowed) if numbers.borrowed else "", style="magenta"),
+        _BAR_TITLE: bar(numbers),
+    }
 
 
 def _name(row: Row) -> Text:
@@ -38,14 +91,6 @@ def _name(row: Row) -> Text:
     if row.note:
         text.append(f"  ({row.note})", style="yellow")
     return text
-
-
-def _cells(numbers: KeyNumbers | None) -> list[str | Text]:
-    if numbers is None:
-        return []
-    amounts = (numbers.min, numbers.used, numbers.runtime)
-    borrowed = Text(quantity(numbers, numbers.borrowed) if numbers.borrowed else "", style="magenta")
-    return [str(numbers.key), *(quantity(numbers, amount) for amount in amounts), borrowed, bar(numbers)]
 
 
 def bar(numbers: KeyNumbers) -> Text:

@@ -1,24 +1,18 @@
-"""Prints an explanation as text."""
+"""Says an explanation as lines: what matters most in a screenful, or everything."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from shared.json_data import Json
+from shared.text.holders import BECAUSE, folded, holder_lines, named
 from shared.text.quantities import readable
+from shared.text.remedies import folded_remedies, remedy_lines
+from shared.text.times import moment_text
 
-_SHOWN: Final = 8
-"""How many holders of a flavor are listed before the count of the others."""
-_BECAUSE: Final = {
-    "Evicting": "is being evicted",
-    "NotPreemptible": "is not preemptible",
-    "ExemptAfterStart": "has started too recently",
-    "NotLowerPriority": "has no lower priority",
-    "PreemptionNever": "its group does not preempt",
-    "WithinRuntime": "its group is within its runtime",
-    "GracePeriod": "its group's grace period is not over",
-    "Notice": "must be given notice first",
-    "NotEntitled": "the workload that waits is not entitled",
-    "NotReadyYet": "its pods still have time to become ready",
-}
+SCREENFUL: Final = 25
+"""So many lines at most, unless all are asked for."""
+_FEW: Final = 3
+"""So many folded holders of a flavor are listed in a screenful."""
 _MISSING_RUNTIME: Final = ("missing", "used", "runtime", "min")
 _RULES: Final = {
     "Reclaim": "eviction for other groups",
@@ -28,42 +22,67 @@ _RULES: Final = {
 }
 
 
-def lines(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of one workload's explanation."""
+def lines(data: Json) -> Iterator[str]:
+    """Yield every line of one workload's explanation."""
+    yield from _head(data)
+    for flavor in data["flavors"]:
+        yield from _flavor(flavor, flavor["holders"])
+    yield from _with_title(remedy_lines(data["remedies"]))
+
+
+def screenful(data: Json) -> list[str]:
+    """Return at most SCREENFUL lines: holders and remedies that are alike are one line; the last says what is left."""
+    head, remedies = [*_head(data)], [*_with_title(folded_remedies(data["remedies"]))]
+    flavors: list[str] = []
+    for flavor in data["flavors"]:
+        holders = folded(flavor["holders"])
+        flavors += _flavor(flavor, holders[:_FEW])
+        if len(holders) > _FEW:
+            count = sum(each.get("workloads", 1) for each in holders[_FEW:])
+            flavors.append(f"  and {count} more")
+    most = max(0, SCREENFUL - len(head) - len(remedies))
+    if len(flavors) > most:
+        kept = max(0, most - 1)
+        flavors = [*flavors[:kept], f"and {len(flavors) - kept} more lines: --all"]
+    return [*head, *flavors, *remedies][:SCREENFUL]
+
+
+def _head(data: Json) -> Iterator[str]:
     yield data["message"]
     place = f", place {data['position']} in its queue" if data["position"] else ""
     entitled = " entitled," if data["entitled"] else " not entitled," if data["state"] == "Pending" else ""
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
     if data.get("startsAt") and not data["remedies"] and data["state"] == "Pending":
-        yield f"starts by itself at {data['startsAt']}"
+        yield f"starts by itself at {moment_text(data['startsAt'])}"
     if data.get("behind"):
-        yield f"waits for {_named(data['behind'])}"
+        yield f"waits for {named(data['behind'])}"
     if data.get("evictions"):
         yield f"evicted {'once' if data['evictions'] == 1 else str(data['evictions']) + ' times'} so far"
     if data.get("lastEviction"):
         yield _eviction(data["lastEviction"])
     if data.get("admission"):
         yield from _running(data["admission"])
-    for flavor in data["flavors"]:
-        yield from _flavor(flavor)
-    if data["remedies"]:
+
+
+def _with_title(remedies: Iterator[str]) -> Iterator[str]:
+    found: Sequence[str] = [*remedies]
+    if found:
         yield ""
         yield "What would let it start, each alone:"
-        for each in data["remedies"]:
-            yield f"  {_remedy(each)}"
+        yield from (f"  {each}" for each in found)
 
 
-def _eviction(last: Mapping[str, Any]) -> str:
+def _eviction(last: Json) -> str:
     preemptor = f" for {last['for']}" if last.get("for") else ""
     if last.get("forGroup"):
         preemptor = f"{preemptor} of {last['forGroup']}" if preemptor else f" for a workload of {last['forGroup']}"
     rule = f" ({last['rule']})" if last.get("rule") else ""
-    again = f"; starts again at {last['notBefore']} at the earliest" if last.get("notBefore") else ""
+    again = f"; starts again at {moment_text(last['notBefore'])} at the earliest" if last.get("notBefore") else ""
     failed = f"; {last['failedStarts']} starts failed" if last.get("failedStarts") else ""
-    return f"evicted at {last['at']}: {last['reason']}{rule}{preemptor}{failed}{again}"
+    return f"evicted at {moment_text(last['at'])}: {last['reason']}{rule}{preemptor}{failed}{again}"
 
 
-def _running(running: Mapping[str, Any]) -> Iterator[str]:
+def _running(running: Json) -> Iterator[str]:
     ground = "is within its group's runtime" if running["ground"] == "Runtime" else "runs on borrowed quota"
     yield f"it {ground}"
     for each in running["keys"]:
@@ -73,12 +92,12 @@ def _running(running: Mapping[str, Any]) -> Iterator[str]:
         key = f"{each['flavor']}/{each['resource']}"
         yield f"  {key}: uses {amount}{borrowed}; its group uses {used} of a runtime of {runtime}"
     for each in running["losses"]:
-        after = f", until {each['after']}" if each["after"] else ""
-        why = f"not now: {_BECAUSE[each['because']]}{after}" if each["because"] else "possible now"
+        after = f", until {moment_text(each['after'])}" if each["after"] else ""
+        why = f"not now: {BECAUSE[each['because']]}{after}" if each["because"] else "possible now"
         yield f"  {_RULES[each['rule']]}: {why}"
 
 
-def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:
+def _flavor(flavor: Json, holders: Sequence[Json]) -> Iterator[str]:
     binding, name = flavor["binding"], f"flavor {flavor['flavor']}"
     if "podSet" in flavor:
         name = f"pod set {flavor['podSet']}, {name}"
@@ -91,54 +110,12 @@ def _flavor(flavor: Mapping[str, Any]) -> Iterator[str]:
     missing = f"{amount} of {binding['resource']} missing in {binding['group']} ({binding['limit']}){refused}"
     yield f"{name}: {missing}"
     if flavor.get("entitlement"):
-        short = flavor["entitlement"]
-        yield f"  not entitled: {_missing_runtime(short)}"
-    for each in flavor["holders"][:_SHOWN]:
-        yield f"  {_holder(each, binding['resource'])}"
-    if len(flavor["holders"]) > _SHOWN:
-        yield f"  and {len(flavor['holders']) - _SHOWN} more"
+        yield f"  not entitled: {_missing_runtime(flavor['entitlement'])}"
+    for line in holder_lines(holders, binding["resource"]):
+        yield f"  {line}"
 
 
-def _missing_runtime(short: Mapping[str, Any]) -> str:
+def _missing_runtime(short: Json) -> str:
     lacks, used, runtime, least = (readable(short["resource"], short[word]) for word in _MISSING_RUNTIME)
     numbers = f"it is {runtime}, {used} is used, min is {least}"
     return f"the runtime of {short['group']} lacks {lacks} of {short['resource']}: {numbers}"
-
-
-def _named(other: Mapping[str, Any]) -> str:
-    """Return the name of a workload; for one in another namespace its group, and for several the number."""
-    if other.get("workload"):
-        return f"{other['workload']} of {other['group']}"
-    count = other.get("workloads", 1)
-    return f"{count} workloads of {other['group']}" if count > 1 else f"a workload of {other['group']}"
-
-
-def _holder(holder: Mapping[str, Any], resource: str) -> str:
-    borrowed = f", {readable(resource, holder['borrowed'])} of it borrowed" if holder["borrowed"] else ""
-    stays = f": stays, {_BECAUSE[holder['because']]}" if holder.get("because") else ""
-    stays = stays or (": can be recycled" if holder["recyclable"] else ": stays")
-    until = f" until {holder['until']}" if holder.get("until") else ""
-    until += f" for {holder['claimedBy']}" if holder.get("claimedBy") else ""
-    amount = readable(resource, holder["amount"])
-    hold = "hold" if holder.get("workloads", 1) > 1 else "holds"
-    return f"{_named(holder)} {hold} {amount}{borrowed}{stays}{until}"
-
-
-def _of_set(remedy: Mapping[str, Any]) -> str:
-    return f" for pod set {remedy['podSet']}" if "podSet" in remedy else ""
-
-
-def _remedy(remedy: Mapping[str, Any]) -> str:
-    key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
-    by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
-    text = {
-        "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}",
-        "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}",
-        "AddCapacity": f"{by} more of {key} in the cluster",
-        "AddNode": f"{by} more node{'' if by == '1' else 's'} of {remedy.get('flavor')} like {remedy.get('like')}",
-        "WaitFor": f"when {_named(remedy)} ends" if "group" in remedy else "",
-        "Evict": f"evict {_named(remedy)}" if "group" in remedy else "",
-        "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
-        "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{_of_set(remedy)}",
-    }[remedy["do"]]
-    return " and ".join([text, *(_remedy(each) for each in remedy.get("and", ()))])

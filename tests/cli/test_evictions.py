@@ -114,10 +114,10 @@ def test_watch_prints_each_further_eviction(control_plane: ControlPlane) -> None
         assert watching.stdout is not None
         read = (" ".join(each.split()) for each in watching.stdout)
         try:
-            assert [next(read), next(read)] == ["WORKLOAD AT", "history/first 2026-01-01 00:00:00"]
+            assert [next(read), next(read)] == ["WORKLOAD AT", "history/first 2026-01-01T00:00:00Z"]
             control_plane.kubectl("apply", "-f", "-", input=job("second"))
             control_plane.kubectl("apply", "-f", "-", input=job("first", "2026-01-01T00:05:00Z"))
-            assert next(read) == "history/first 2026-01-01 00:05:00"
+            assert next(read) == "history/first 2026-01-01T00:05:00Z"
         finally:
             watching.terminate()
 

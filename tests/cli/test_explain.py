@@ -145,7 +145,7 @@ def test_evicted_workload_has_preemptor_rule_and_requeue_time(tmp_path: Path) ->
     }
     printed = CliRunner().invoke(explain.command, words).stdout
     assert "evicted 3 times so far" in printed.splitlines()
-    assert "Reclaimed (Reclaim) for ns/other; 2 starts failed; starts again at 2026-01-02T00:01:00+00:00" in printed
+    assert "Reclaimed (Reclaim) for ns/other; 2 starts failed; starts again at 2026-01-02T00:01:00Z" in printed
 
 
 @pytest.mark.parametrize("name", ["vision", "qg/vision"])

@@ -75,7 +75,7 @@ def test_empty_list_is_reported_on_standard_error(capsys: pytest.CaptureFixture[
     for output in ("table", "wide", "name", "json"):
         ListOutput(output).print([], COLUMNS, "workload")
     printed = capsys.readouterr()
-    assert (printed.out, printed.err) == ("[]\n", "No resources found\n" * 2)
+    assert (printed.out, printed.err) == ('{\n  "items": []\n}\n', "No resources found\n" * 2)
 
 
 @pytest.mark.parametrize(

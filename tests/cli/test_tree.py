@@ -6,7 +6,7 @@ from rich.console import Console
 
 from cli.commands.top import by_use
 from cli.render.tree_rows import Filter, as_data, rows
-from cli.render.tree_table import _table
+from cli.render.tree_table import table
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 
 GPU = "nvidia.com/gpu"
@@ -37,7 +37,7 @@ GROUPS = {
 def _drawn(wanted: Filter, top: str = "root") -> list[str]:
     console = Console(width=120, color_system=None, highlight=False)
     with console.capture() as capture:
-        console.print(_table(rows(GROUPS, top, wanted)))
+        console.print(table(list(rows(GROUPS, top, wanted)), None))
     return [line.rstrip() for line in capture.get().splitlines()]
 
 

@@ -72,7 +72,7 @@ def test_text_output_is_a_diff_or_a_table(tmp_path: Path, output: str, line: str
 
 def test_pending_workloads_are_listed_with_their_position() -> None:
     answer = CliRunner().invoke(pending.command, ["-f", WAITING, *EIGHT, "-o", "json"])
-    listed = [(each["workload"], each["position"], each["reason"]) for each in json.loads(answer.stdout)]
+    listed = [(each["workload"], each["position"], each["reason"]) for each in json.loads(answer.stdout)["items"]]
     assert listed == [("ns/train-2", 1, "WaitingForQuota")]
     table = CliRunner().invoke(pending.command, ["vision", "-f", WAITING, *EIGHT]).stdout
     assert "group 'root' lacks 3 of default/nvidia.com/gpu" in table
@@ -81,4 +81,5 @@ def test_pending_workloads_are_listed_with_their_position() -> None:
         ["WORKLOAD", "REASON", "IN", "FLAVOR", "RESOURCE", "MISSING"],
         ["ns/train-2", "WaitingForQuota", "root", "default", "nvidia.com/gpu", "3"],
     ]
-    assert json.loads(CliRunner().invoke(pending.command, ["nlp", "-f", WAITING, *EIGHT, "-o", "json"]).stdout) == []
+    none = CliRunner().invoke(pending.command, ["nlp", "-f", WAITING, *EIGHT, "-o", "json"]).stdout
+    assert json.loads(none) == {"items": []}

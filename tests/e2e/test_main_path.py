@@ -110,7 +110,7 @@ def test_job_suspended_by_its_owner_stays_suspended(ask: Asking) -> None:
 def test_tree_command_prints_the_current_tree(ask: Asking) -> None:
     ask.submit("shown", "vision", 3)
     ask.until("status says so", lambda: used(ask) == "3")
-    shown = json.loads(ask.quotree.command("tree", "vision", "-o", "json"))
+    shown = json.loads(ask.quotree.command("tree", "vision", "-o", "json"))["items"]
     assert [(each["name"], each["parent"], each["quotas"][0]["used"]) for each in shown] == [
         ("vision", "research", 3000)
     ]
@@ -154,7 +154,7 @@ def test_hold_resume_close_and_open_commands_work(ask: Asking) -> None:
     ask.until("it is stopped", lambda: ask.is_held("switched"))
 
     def listed() -> list[tuple[str, str, int]]:
-        found = json.loads(ask.quotree.command("pending", "vision", "-o", "json"))
+        found = json.loads(ask.quotree.command("pending", "vision", "-o", "json"))["items"]
         return [(each["workload"], each["reason"], each["position"]) for each in found]
 
     ask.until("its pods have ended", lambda: listed() == [("default/switched", "Held", 0)])

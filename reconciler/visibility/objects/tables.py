@@ -1,23 +1,14 @@
 """Objects as the Tables that kubectl prints."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from reconciler.visibility.objects.kinds import TableColumn, VisibleKind
 from shared.json_data import Json
+from shared.text.times import age_text
 
 TABLE: Final = "meta.k8s.io/v1"
-_STEPS: Final = (
-    (timedelta(minutes=2), 1, "s", 0, ""),
-    (timedelta(minutes=10), 60, "m", 1, "s"),
-    (timedelta(hours=3), 60, "m", 0, ""),
-    (timedelta(hours=8), 3600, "h", 60, "m"),
-    (timedelta(hours=48), 3600, "h", 0, ""),
-    (timedelta(days=8), 86400, "d", 3600, "h"),
-    (timedelta.max, 86400, "d", 0, ""),
-)
-"""(maximum age, seconds of a unit, its letter, seconds of the smaller unit or 0, its letter)."""
 
 
 def table(kind: VisibleKind, objects: Iterable[Json], metadata: Json, include: str, *, titles: bool = True) -> Json:
@@ -53,16 +44,5 @@ def _cell(column: TableColumn, status: Json) -> Any:
     if value in (None, column.empty):
         return ""
     if column.type == "date":
-        return readable_age(datetime.fromisoformat(status["asOf"]) - datetime.fromisoformat(value))
+        return age_text(datetime.fromisoformat(status["asOf"]) - datetime.fromisoformat(value))
     return value
-
-
-def readable_age(age: timedelta) -> str:
-    """Return an age formatted like kubectl: 45s, 3m20s, 25m, 5h12m, 30h, 4d2h, 12d."""
-    seconds = max(0, int(age.total_seconds()))
-    for limit, unit, letter, smaller, smaller_letter in _STEPS:
-        if age < limit:
-            text = f"{seconds // unit}{letter}"
-            rest = seconds % unit // smaller if smaller else 0
-            return f"{text}{rest}{smaller_letter}" if rest else text
-    raise AssertionError("unreachable")

@@ -49,7 +49,7 @@ def test_every_route_gives_the_same_reason(quotree: Quotree, namespace: str, nam
         messages.clear()
         for user in ((), ("--as", "reader")):
             explained = quotree.command("explain", key, "-o", "json", *user)
-            listed = json.loads(quotree.command("pending", "-n", namespace, "-o", "json", *user))
+            listed = json.loads(quotree.command("pending", "-n", namespace, "-o", "json", *user))["items"]
             messages.append(json.loads(explained)["message"])
             messages.extend(each["message"] for each in listed if each["workload"] == key)
         for kind in ("pendingworkloads", "explanations"):

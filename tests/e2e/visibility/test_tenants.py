@@ -68,7 +68,7 @@ def test_evicted_tenant_is_given_the_group_of_the_preemptor(quotree: Quotree) ->
         assert [each for each in HIDDEN if each in answer.stdout + answer.stderr] == []
     named = json.loads(quotree.command("explain", "team-a/borrower", "-o", "json"))["lastEviction"]
     assert (named["for"], named["forGroup"]) == ("team-b/hidden-owner", "owed")
-    (taken,) = json.loads(quotree.command("history", "owed", "-o", "json"))
+    (taken,) = json.loads(quotree.command("history", "owed", "-o", "json"))["items"]
     assert (taken["workload"], taken["for"], taken["request"]) == (
         "team-a/borrower", "team-b/hidden-owner", {"memory": "50Gi"}
     )  # fmt: skip

@@ -13,9 +13,10 @@ from reconciler.visibility.objects.groups import group_object, listed_group
 from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, PENDING
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import pending_object, places_of
-from reconciler.visibility.objects.tables import readable_age, table
+from reconciler.visibility.objects.tables import table
 from shared.quota.decide.outlook import Outlook
 from shared.quota.model.workload import Workload
+from shared.text.times import age_text
 from tests.builders import NOW, after, evicting, pending, running, world
 
 TREE = "root 8\n  vision 4\n  nlp 4"
@@ -179,7 +180,7 @@ def test_place_is_empty_outside_the_queue() -> None:
     ],
 )
 def test_age_is_formatted_like_kubectl(age: timedelta, text: str) -> None:
-    assert readable_age(age) == text
+    assert age_text(age) == text
 
 
 def test_every_kind_is_in_every_discovery_document() -> None:

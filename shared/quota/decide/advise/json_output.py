@@ -1,9 +1,14 @@
 """What `quotree explain` prints, as plain data: docs/specification.md §14.1, amounts in base units."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
 from shared.api.names import MAIN_POD_SET
 from shared.json_data import Json
 from shared.quota.decide.advise.preemptor_names import PreemptorNames
 from shared.quota.decide.advise.remedy import Advice, Remedy
+from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.explanation import (
     Binding,
     BindingLimit,
@@ -15,6 +20,8 @@ from shared.quota.decide.explain.holders import Holder
 from shared.quota.decide.explain.running import RunningExplanation
 from shared.quota.decide.simulate.json_output import flavors_as_data
 from shared.quota.model.workload import Eviction, Workload
+
+_STOPPED_BY_A_PERSON: Final = (WaitReason.HELD, WaitReason.DEACTIVATED)
 
 
 def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names: PreemptorNames) -> Json:
@@ -29,7 +36,7 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names:
         "entitled": explanation.entitled,
         "reason": explanation.reason.value if explanation.reason is not None else None,
         "message": explanation.message,
-        "flavors": [flavor_as_data(each, names) for each in explanation.flavors],
+        "flavors": [flavor_as_data(each, names) for each in _flavors_that_matter(explanation)],
         "remedies": [remedy_as_data(each) for each in advice.remedies],
         "startsAt": advice.starts_at.isoformat() if advice.starts_at is not None else None,
     }
@@ -42,6 +49,13 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names:
     if explanation.running is not None:
         data["admission"] = running_as_data(explanation.running)
     return data
+
+
+def _flavors_that_matter(explanation: WorkloadExplanation) -> Iterator[FlavorExplanation]:
+    """Yield the flavors; of a workload that nothing but a person keeps from starting, without what is missing there."""
+    for each in explanation.flavors:
+        is_stopped = explanation.reason in _STOPPED_BY_A_PERSON and each.eligible
+        yield replace(each, binding=None, holders=(), entitlement=None) if is_stopped else each
 
 
 def eviction_as_data(workload: Workload, eviction: Eviction, names: PreemptorNames) -> Json:
@@ -140,7 +154,8 @@ def holder_as_data(holder: Holder, names: PreemptorNames) -> Json:
     }
     if holder.until is not None:
         data["until"] = holder.until.isoformat()
-    claim = holder.workload.claim
+    # The claim on a workload that runs again is what its last eviction left.
+    claim = holder.workload.claim if holder.workload.is_evicting else None
     preemptor = names.of(claim.preemptor, claim.preemptor_uid) if claim is not None else ""
     if preemptor:
         data["claimedBy"] = preemptor

@@ -1,0 +1,59 @@
+"""Says what would let a workload start: one line for each remedy, or one for several that differ by a name only."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from shared.json_data import Json
+from shared.text.holders import named
+from shared.text.quantities import readable
+
+SMALLER: Final = "lower its parallelism, or replace it by one with smaller pods"
+"""How a request becomes smaller: the pods of an object that exists cannot."""
+_NAMED: Final = 2
+"""Up to this number, remedies about other workloads are listed by name."""
+_ALIKE: Final = 3
+"""Up to this number, remedies of one action are listed."""
+
+
+def remedy_lines(remedies: Sequence[Json]) -> Iterator[str]:
+    """Yield every remedy."""
+    yield from map(_remedy, remedies)
+
+
+def folded_remedies(remedies: Sequence[Json]) -> Iterator[str]:
+    """Yield the remedies, those that differ by the name of a workload alone as one."""
+    by_action: dict[str, list[Json]] = {}
+    for each in remedies:
+        by_action.setdefault(each["do"], []).append(each)
+    for do, found in by_action.items():
+        count = sum(each.get("workloads", 1) for each in found)
+        if do == "WaitFor" and len(found) > _NAMED and not _requires_more(found):
+            yield f"when any of {count} workloads ends"
+        elif do == "Evict" and len(found) > _NAMED and not _requires_more(found):
+            yield f"evict any of {count} workloads"
+        else:
+            yield from map(_remedy, found[:_ALIKE])
+            if len(found) > _ALIKE:
+                yield f"or {len(found) - _ALIKE} more like the last"
+
+
+def _requires_more(remedies: Sequence[Json]) -> bool:
+    return any(each.get("and") for each in remedies)
+
+
+def _remedy(remedy: Json) -> str:
+    key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
+    by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
+    of_set = f" for pod set {remedy['podSet']}" if "podSet" in remedy else ""
+    texts = {
+        "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}",
+        "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}",
+        "AddCapacity": f"{by} more of {key} in the cluster",
+        "AddNode": f"{by} more node{'' if by == '1' else 's'} of {remedy.get('flavor')} like {remedy.get('like')}",
+        "WaitFor": f"when {named(remedy)} ends" if "group" in remedy else "",
+        "Evict": f"evict {named(remedy)}" if "group" in remedy else "",
+        "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
+        "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{of_set}: {SMALLER}",
+    }
+    text = texts.get(remedy["do"], str(remedy["do"]))
+    return " and ".join([text, *map(_remedy, remedy.get("and", ()))])
