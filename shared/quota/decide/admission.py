@@ -4,7 +4,7 @@ Two passes over the same queues. In the first, entitled workloads start, or have
 first choice is to borrow in another flavor are deferred to the second pass, where their own room stays kept for them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shared.quota.decide.decisions import Start, Tier, WaitReason
@@ -27,6 +27,7 @@ from shared.quota.decide.state.flavor_assignment import (
     borrows_first_fitting,
     candidates,
     entitled_candidate,
+    with_other_plans,
 )
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import AdmissionBlock
@@ -110,19 +111,20 @@ class AdmissionPasses:
         leaf_usage, workload = head.leaf_usage, head.workload
         assignments = queue.open_assignments(workload)
         evaluation = self._evaluate(leaf_usage, workload, assignments or ())
-        for candidate in (
-            candidates(evaluation, leaf_usage.leaf.group) if entitled_candidate(evaluation) is not None else ()
-        ):
+        is_entitled = entitled_candidate(evaluation) is not None
+        for candidate, others in with_other_plans(candidates(evaluation, leaf_usage.leaf.group) if is_entitled else ()):
             if candidate.starts and candidate.entitled and not self.block.holds(leaf_usage):
                 self._start(leaf_usage, workload, candidate)
                 return
-            if self._settles(leaf_usage, workload, candidate):
+            if self._settles(leaf_usage, workload, candidate, others):
                 break
         else:
             queue.give_up(workload)
         queue.wait(workload)
 
-    def _settles(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
+    def _settles(
+        self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate, others: Sequence[Candidate]
+    ) -> bool:
         """Return whether this candidate decides about an entitled workload that does not start in it now."""
         if candidate.starts and candidate.entitled:
             self.usage.reserve(leaf_usage, candidate.quantities, workload)
@@ -133,7 +135,7 @@ class AdmissionPasses:
             return True
         return (
             not self.block.holds(leaf_usage)
-            and self.planner.plan(leaf_usage, workload, candidate) is not ReclaimOutcome.NONE
+            and self.planner.plan(leaf_usage, workload, candidate, others) is not ReclaimOutcome.NONE
         )
 
     def _borrowing_head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
@@ -179,11 +181,11 @@ class AdmissionPasses:
         deferred = self._take_back(workload.id)
         assignments = queue.open_assignments(workload) if not self.block.holds(leaf_usage) else None
         candidates_of = self._all_candidates if deferred else self._borrowing_candidates
-        for candidate in candidates_of(leaf_usage, workload, assignments or ()):
+        for candidate, others in with_other_plans(candidates_of(leaf_usage, workload, assignments or ())):
             if candidate.starts and self._spares_kept(leaf_usage, workload, candidate):
                 self._start(leaf_usage, workload, candidate)
                 return
-            if deferred and self.planner.plan(leaf_usage, workload, candidate) is not ReclaimOutcome.NONE:
+            if deferred and self.planner.plan(leaf_usage, workload, candidate, others) is not ReclaimOutcome.NONE:
                 break
         else:
             queue.give_up(workload)

@@ -4,10 +4,11 @@ A plan is made on the usage `after`: its victims are gone there and its preempto
 decided finally; a plan that is not complete leaves no trace.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from shared.quota.decide.decisions import WaitReason
+from shared.quota.decide.decisions import EvictionRule, WaitReason
 from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
@@ -41,18 +42,42 @@ class ReclaimPlanner:
     waits: Waits
     delays: EvictionDelays
 
-    def plan(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> ReclaimOutcome:
-        """Make room for an entitled preemptor in these flavors if any complete plan can."""
-        preemptor = Preemptor(workload, leaf_usage, candidate.flavors, candidate.quantities)
+    def plan(
+        self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate, others: Sequence[Candidate] = ()
+    ) -> ReclaimOutcome:
+        """Make room for an entitled preemptor in these flavors if any complete plan can.
+
+        If workloads of its own group would go, it takes the first of `others` in which only what other groups have
+        borrowed goes, and now: else those of its own group would have to reclaim that for themselves next.
+        """
+        preemptor = _preemptor(leaf_usage, workload, candidate)
         now = VictimSearch(self.usage, self.delays)
-        if _make_room(now, preemptor):
+        is_planned = _make_room(now, preemptor)
+        is_delayed = not is_planned and bool(now.spared_until)
+        if is_delayed:
+            is_delayed = _make_room(VictimSearch(self.usage, self.delays, delayed=True), preemptor)
+        if others and any(victim.rule is EvictionRule.PREEMPTION for victim in preemptor.victims):
+            victims = undo(self.usage, preemptor)
+            if self._spares_own_group(leaf_usage, workload, others):
+                return ReclaimOutcome.PLANNED
+            _redo(self.usage, preemptor, victims)
+        if is_planned:
             self._commit(preemptor)
             return ReclaimOutcome.PLANNED
-        if now.spared_until and _make_room(VictimSearch(self.usage, self.delays, delayed=True), preemptor):
+        if is_delayed:
             self.waits.wake(*now.spared_until)
             keep(self.usage, self.evictions, self.waits, preemptor)
             return ReclaimOutcome.KEPT
         return ReclaimOutcome.PLANNED if self._without_swaps(preemptor) else ReclaimOutcome.NONE
+
+    def _spares_own_group(self, leaf_usage: LeafUsage, workload: Workload, others: Iterable[Candidate]) -> bool:
+        """Commit the first plan in which no workload of the preemptor's own group goes; return whether there is one."""
+        for candidate in others:
+            preemptor = _preemptor(leaf_usage, workload, candidate)
+            if _make_room(VictimSearch(self.usage, self.delays), preemptor, spares_own=True):
+                self._commit(preemptor)
+                return True
+        return False
 
     def _commit(self, preemptor: Preemptor) -> None:
         self.evictions.commit(preemptor)
@@ -87,21 +112,35 @@ def keep(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, preemptor: Pr
     waits.reasons[preemptor.workload.id] = WaitReason.ROOM_DELAYED
 
 
-def undo(usage: RoundUsage, preemptor: Preemptor) -> None:
-    """Take a plan out of the usage."""
-    for victim in preemptor.victims:
+def undo(usage: RoundUsage, preemptor: Preemptor) -> Sequence[Victim]:
+    """Take a plan out of the usage; return the victims that it had."""
+    victims = tuple(preemptor.victims)
+    for victim in victims:
         usage.restore(victim.leaf_usage, victim.running)
     preemptor.victims.clear()
     usage.release(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
+    return victims
 
 
-def _make_room(search: VictimSearch, preemptor: Preemptor) -> bool:
-    """Reserve the preemptor's room and vacate victims until it fits; undo all when no victim is left."""
+def _redo(usage: RoundUsage, preemptor: Preemptor, victims: Sequence[Victim]) -> None:
+    """Undo `undo`."""
+    usage.reserve(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
+    for victim in victims:
+        usage.vacate(victim.leaf_usage, victim.running)
+    preemptor.victims.extend(victims)
+
+
+def _preemptor(leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> Preemptor:
+    return Preemptor(workload, leaf_usage, candidate.flavors, candidate.quantities)
+
+
+def _make_room(search: VictimSearch, preemptor: Preemptor, *, spares_own: bool = False) -> bool:
+    """Reserve the preemptor's room and evict victims until it fits; undo all when no victim is left."""
     usage = search.usage
     usage.reserve(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
     while (key := _short_of(usage, preemptor.leaf_usage, preemptor.quantities)) is not None:
         victim = _next_victim(search, preemptor, key)
-        if victim is None:
+        if victim is None or (spares_own and victim.rule is EvictionRule.PREEMPTION):
             undo(usage, preemptor)
             return False
         victim.preemptor = preemptor

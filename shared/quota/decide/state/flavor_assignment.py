@@ -6,7 +6,7 @@ See docs/specification.md §6.6.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import groupby, islice, product
 from typing import NamedTuple
 
 from shared.api.names import MAIN_POD_SET
@@ -181,6 +181,16 @@ def candidates(evaluation: Iterable[Candidate], group: Group) -> Iterator[Candid
         yield best
     if group.when_can_reclaim is not WhenCanReclaim.RECLAIM:
         yield from (each for each in evaluation if each.entitled and not each.starts)
+
+
+def with_other_plans(found: Iterable[Candidate]) -> Iterator[tuple[Candidate, Sequence[Candidate]]]:
+    """Yield each candidate, and with one that needs a plan those that follow until the workload starts in one."""
+    for starts, together in groupby(found, key=lambda each: each.starts):
+        if starts:
+            yield from ((each, ()) for each in together)
+        else:
+            planned = list(together)
+            yield from ((each, planned[place:]) for place, each in enumerate(planned, start=1))
 
 
 def borrows_first_fitting(assignments: Assignments, group: Group) -> bool:

@@ -112,7 +112,7 @@ CHANGES: dict[str, tuple[Callable[[World], World], tuple[Cost, ...]]] = {
     "end of a workload": (_end, ((270, 5_680), (670, 4_010), (320, 3_640))),
     "arrival": (_arrive("p7-7"), ((320, 3_390), (50, 2_990), (50, 2_990))),
     "arrival in a strict queue": (_arrive("p7-5"), ((320, 3_290), (50, 2_990), (50, 2_990))),
-    "arrival of high priority": (_arrive("p7-8", priority=9), ((320, 3_360), (500, 12_190), (510, 12_500))),
+    "arrival of high priority": (_arrive("p7-8", priority=9), ((320, 3_400), (500, 12_190), (510, 12_500))),
     "nodes that are listed again": (_list_again, ((930, 4_960), (400, 3_360), (50, 2_990))),
     "less capacity": (_lend(4), ((8_130, 28_380), (50, 3_470), (50, 3_470))),
     "edit of a group": (_edit, ((9_950, 31_530), (780, 5_240), (760, 4_340))),

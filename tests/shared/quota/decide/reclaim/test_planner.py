@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from shared.quota.decide.simulate.run import run
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Claim, Workload
 from tests.builders import NOW, after, evicting, in_main, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, waits
+from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, waits
 from tests.trees import KEY
 
 TWO = "root 8\n  a 4\n  b 4"
@@ -202,3 +204,58 @@ def test_victim_carries_the_reason_of_its_eviction() -> None:
         "Job 'ns/a1' is stopped and queued again: group 'a' is over its runtime of default/gpu, "
         "which Job 'ns/b1' is entitled to"
     )
+
+
+TWO_FLAVORS = tuple(Flavor(name) for name in ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        pytest.param([running("b", 4, "b1", "y")], ["b1 Reclaim for high"], id="what others borrow in a later flavor"),
+        pytest.param(
+            [running("b", 4, "b1", "y"), running("c", 4, "c1", "x")],
+            ["c1 Reclaim for high"],
+            id="what others borrow in the first flavor",
+        ),
+        pytest.param(
+            [running("a", 4, "low2", "y", since=after(-9))],
+            ["low Preemption for high"],
+            id="the first flavor where its own group would be preempted in both",
+        ),
+        pytest.param(
+            [running("b", 4, "b1", "y", preemptible=False)],
+            ["low Preemption for high"],
+            id="its own group where the others cannot be evicted",
+        ),
+    ],
+)
+def test_flavor_in_which_only_borrowed_work_of_others_goes_comes_first(
+    others: list[Workload], expected: list[str]
+) -> None:
+    most = 4 * len(others)
+    groups = f"a x:gpu {most} | y:gpu 4\nb x:gpu 0 | y:gpu 0\nc x:gpu 0 | y:gpu 0"
+    capacity = (("x", "gpu", most), ("y", "gpu", 4))
+    work = [running("a", 4, "low", "x"), *others, pending("a", 4, "high", priority=1)]
+    assert started_and_evicted(decide(groups, work, TWO_FLAVORS, capacity=capacity)) == ([], expected)
+
+
+def test_own_group_is_not_preempted_for_room_that_it_would_then_reclaim() -> None:
+    groups = "a x:gpu 4 | y:gpu 4\nb x:gpu 0 | y:gpu 0"
+    work = [running("a", 4, "low", "x"), running("b", 4, "b1", "y"), pending("a", 4, "high", priority=1)]
+    capacity = (("x", "gpu", 4), ("y", "gpu", 4))
+    found = run(given(groups, work, TWO_FLAVORS, capacity=capacity), NOW)
+    assert [evictions(each) for each in found.plans] == [["b1 Reclaim for high"], []]
+    assert sorted(each.key for each in found.world.workloads_of("a").admitted) == ["ns/high", "ns/low"]
+
+
+def test_own_group_is_preempted_now_rather_than_others_later() -> None:
+    groups = "a x:gpu 4 | y:gpu 4\nb x:gpu 0 | y:gpu 0"
+    work = [
+        running("a", 4, "low", "x", since=after(-9999)),
+        running("b", 4, "b1", "y", since=after(-1)),
+        pending("a", 4, "high", priority=1),
+    ]
+    capacity = (("x", "gpu", 4), ("y", "gpu", 4))
+    found = decide(groups, work, TWO_FLAVORS, capacity=capacity, exempt_after_start=timedelta(hours=1))
+    assert started_and_evicted(found) == ([], ["low Preemption for high"])
