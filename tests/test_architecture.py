@@ -67,6 +67,27 @@ def test_no_room_has_more_than_a_dozen_modules() -> None:
     assert {room.relative_to(ROOT).as_posix(): number for room, number in rooms.items() if number > 16} == {}
 
 
+_SORTS = {"Job", "Pod", "KindObject"}
+
+
+def _asks_for_a_sort(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
+        return bool(_SORTS & {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)})
+    return isinstance(node, ast.MatchClass) and ast.unparse(node.cls) in _SORTS
+
+
+def test_only_adapters_know_which_sort_a_workload_is_of() -> None:
+    """What differs between Jobs, pods and objects of governed kinds is in their adapters: docs/contributing.md."""
+    asking = [
+        f"{name}:{node.lineno}"
+        for name, path in MODULES.items()
+        if name.startswith(("reconciler.", "shared.cluster.", "webhook.", "dashboard.")) and ".sorts." not in name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call | ast.MatchClass) and _asks_for_a_sort(node)
+    ]
+    assert asking == []
+
+
 _MOST_ATTRIBUTES = 14
 _DECIDE = sorted((ROOT / "shared/quota/decide").rglob("*.py"))
 

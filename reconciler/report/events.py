@@ -5,10 +5,9 @@ See docs/specification.md §9.3.
 
 from typing import Final
 
-from shared.api.core.job import Job
 from shared.api.names import API_VERSION, MAIN_POD_SET
-from shared.cluster.state.observed.workload_reader import WorkloadObject
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
@@ -115,7 +114,7 @@ def placement_text(reasons: list[str]) -> str:
 
 def regarding(target: WorkloadObject) -> Regarding:
     """Return the object reference of the event."""
-    api_version, kind = _type_of(target)
+    api_version, kind = sort_of(target).type_of(target)
     seen = target.metadata
     return Regarding(
         api_version=api_version,
@@ -124,12 +123,6 @@ def regarding(target: WorkloadObject) -> Regarding:
         namespace=seen.namespace,
         uid=seen.uid,
     )
-
-
-def _type_of(target: WorkloadObject) -> tuple[str, str]:
-    if isinstance(target, KindObject):
-        return target.kind.api_version, target.kind.kind
-    return ("batch/v1", "Job") if isinstance(target, Job) else ("v1", "Pod")
 
 
 def _flavors_text(flavors: Flavors) -> str:

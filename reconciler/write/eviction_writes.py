@@ -12,16 +12,14 @@ from reconciler.report.events import WorkloadEvents, placement_text
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write import annotations, patches
 from reconciler.write.pod_evictions import PodEvictions
+from reconciler.write.sorts.registry import writes_of
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import DONE, Spawn, WriteQueue
-from shared.api.core.job import Job
 from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
 from shared.api.patches import Operation
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.object_store import PodRef
-from shared.cluster.state.observed.workload_reader import WorkloadObject
-from shared.cluster.state.unwritten import AnnotationPatch
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.decide.decisions import Evict, EvictionRule
 from shared.quota.model.workload import Workload
 
@@ -77,7 +75,7 @@ class EvictionWrites:
         guard = patches.Guard.SPEC if self._writes.stale_tries(key) < _GUARDED_TRIES else patches.Guard.IDENTITY
 
         def patch(each: WorkloadObject) -> list[Operation]:
-            return _evict_patch(each, evict, written, guard)
+            return writes_of(each).evict(each, evict.workload.group, written, guard)
 
         async def write() -> None:
             outcome = await self._writes.patch(key, objects, patch, mark, _least_eviction)
@@ -129,18 +127,5 @@ def _evicting(evict: Evict, now: datetime) -> Workload:
     return replace(victim, eviction=eviction, claim=evict.claim, notice=None, evictions=times)
 
 
-def _evict_patch(
-    target: WorkloadObject, evict: Evict, written: AnnotationPatch, guard: patches.Guard
-) -> list[Operation]:
-    if isinstance(target, Job):
-        return patches.evict_job(target.metadata, evict.workload.group, written, guard)
-    if isinstance(target, KindObject):
-        return patches.evict_kind(target, evict.workload.group, written, guard)
-    return patches.annotate(target.metadata, {**written, NOTICE: None})
-
-
 def _least_eviction(target: WorkloadObject) -> list[Operation]:
-    """Return the smallest patch. A pod needs none: the Eviction API alone ends it."""
-    if isinstance(target, KindObject):
-        return patches.suspend_kind(target)
-    return patches.suspend_job(target.metadata) if isinstance(target, Job) else []
+    return writes_of(target).least_eviction(target)

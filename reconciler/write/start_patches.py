@@ -4,14 +4,13 @@ See docs/specification.md §5.3.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
-from reconciler.write import patches
-from shared.api.core.job import Job
-from shared.api.names import ADMISSION, MAIN_POD_SET
+from reconciler.write.sorts.registry import writes_of
+from shared.api.names import ADMISSION
 from shared.api.patches import Operation
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.observed.workload_reader import WorkloadObject
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.decide.decisions import Start
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.flavor_placement import conflicts, find_flavors
@@ -33,14 +32,8 @@ class StartPatches:
 
     def of(self, target: WorkloadObject, start: Start, text: str) -> list[Operation]:
         """Start this object of the workload; `text` is its admission annotation."""
-        group, written = start.workload.group, {ADMISSION: text}
-        if isinstance(target, Job):
-            return patches.start_job(target, group, written, self._flavors_of(start, MAIN_POD_SET))
-        if isinstance(target, KindObject):
-            chosen = {name: self._flavors_of(start, name) for name in start.flavors}
-            return patches.start_kind(target, group, written, chosen)
-        pod_set = self._state.work.pod_set_of(target) if start.workload.pod_sets else MAIN_POD_SET
-        return patches.start_pod(target, group, pod_set, written, self._flavors_of(start, pod_set))
+        flavors = partial(self._flavors_of, start)
+        return writes_of(target).start(target, start, {ADMISSION: text}, flavors, self._state.work.pod_set_of)
 
     def _flavors_of(self, start: Start, pod_set: str) -> list[Flavor]:
         names = start.flavors.get(pod_set, {}).values()

@@ -14,11 +14,11 @@ from reconciler.write import annotations
 from reconciler.write.start_patches import StartPatches
 from reconciler.write.workload_writer import WriteOutcome, WriteResult
 from reconciler.write.write_queue import WAITS, WriteQueue
-from shared.api.core.pod import Pod
 from shared.api.durations import later
 from shared.api.names import ADMISSION
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.observed.workload_reader import WorkloadObject
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.decide.decisions import Start, Tier
 from shared.quota.model.workload import Admission, Workload, flavor_names
 
@@ -53,7 +53,7 @@ class StartWrites:
             return
         text = annotations.write_admission(start.flavors, now, self._state.work.members_named(key, objects))
         mark = (ADMISSION, text)
-        admission = Admission(start.flavors, now, answered=isinstance(objects[0], Pod))
+        admission = Admission(start.flavors, now, answered=sort_of(objects[0]).starts_alone)
         self._state.work.assume(key, replace(start.workload, admission=admission, notice=None), mark)
         decided, entitled = time.perf_counter(), self._metrics.entitled_wait(start.workload, now)
 
@@ -71,7 +71,7 @@ class StartWrites:
     def complete(self, key: str, workload: Workload) -> None:
         """Start the gated pods of a started group, with the admission of the others."""
         objects = self._writes.free_objects(key)
-        gated = [each for each in objects if isinstance(each, Pod) and each.is_gated]
+        gated = [each for each in objects if sort_of(each).is_gated(each)]
         if not gated or workload.admission is None:
             return
         flavors, since = workload.admission.flavors, workload.admission.since

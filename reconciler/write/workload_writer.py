@@ -14,16 +14,15 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final
 
-from shared.api.core.job import Job
+from reconciler.write.sorts.registry import writes_of
 from shared.api.core.metadata import Metadata
 from shared.api.patches import Operation
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.observed.object_store import PodRef
-from shared.cluster.state.observed.workload_reader import WorkloadObject
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.client import Client, ObjectMetadata
 from shared.kube.errors import ApiError, Conflict, Fenced, Invalid, NotFound, TooManyRequests, Unavailable
-from shared.kube.resources import JOBS, PODS, Resource, resource_of_kind
+from shared.kube.resources import PODS, Resource
 from shared.telemetry import get_logger
 
 _FIRST_WAIT: Final = timedelta(milliseconds=100)
@@ -81,7 +80,7 @@ class WorkloadWriter:
         self, target: WorkloadObject, operations: list[Operation], mark: Mark, subresource: str | None = None
     ) -> WriteResult:
         """Patch one object. `mark` identifies the patch if it was carried out without an answer."""
-        resource, seen = _resource_of(target), target.metadata
+        resource, seen = writes_of(target).resource(target), target.metadata
         ends = time.monotonic() + _REFUSED_LIMIT.total_seconds()
         unanswered = False
 
@@ -163,12 +162,6 @@ class WorkloadWriter:
                 return WriteResult(WriteOutcome.TOO_LARGE if is_too_large else WriteOutcome.REFUSED, error.message)
             else:
                 return WRITTEN
-
-
-def _resource_of(target: WorkloadObject) -> Resource:
-    if isinstance(target, KindObject):
-        return resource_of_kind(target.kind)
-    return JOBS if isinstance(target, Job) else PODS
 
 
 def _is_too_large(error: Invalid) -> bool:

@@ -12,7 +12,7 @@ from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutco
 from shared.api.durations import later
 from shared.api.patches import Operation
 from shared.cluster.state.assumptions import Mark
-from shared.cluster.state.observed.workload_reader import WorkloadObject
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.model.workload import Workload
 from shared.telemetry import get_logger

@@ -5,14 +5,12 @@ an object of a governed kind that was stopped before all its pods were seen.
 """
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from shared.api.annotations import BadAnnotation, read_admission
-from shared.api.core.job import Job
 from shared.cluster.state.delays import Delay, Delays
-from shared.cluster.state.observed.object_store import Owner
-from shared.kinds.kind_object import KindObject
-from shared.quota.model.read.kind_objects import NO_PODS_OF_SET, PodsBySet, SeenPods
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import WorkloadObject
+from shared.quota.model.read.kind_objects import PodsBySet
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 
 
@@ -40,11 +38,12 @@ class RevokedStarts:
 
     delays: Delays = field(default_factory=Delays)
 
-    def judge(self, key: str, before: Workload | None, owner: Owner, after: Workload) -> Workload:
+    def judge(self, key: str, before: Workload | None, owner: WorkloadObject, after: Workload) -> Workload:
         """Return the owner as it counts, when it reads as `after` and counted as `before` until now."""
-        noted, delay = _suspended_since(owner), self.delays.find(key)
+        sort = sort_of(owner)
+        noted, delay = sort.suspended_since(owner), self.delays.find(key)
         is_answered = delay is not None and noted is not None and noted != delay.noted
-        if is_answered or not (after.is_pending and _is_suspended(owner)) or owner.metadata.is_deleting:
+        if is_answered or not (after.is_pending and sort.is_suspended(owner)) or owner.metadata.is_deleting:
             self.delays.end(key)
             return after
         if delay is None:
@@ -75,13 +74,16 @@ class EarlyStops:
     _complete: set[str] = field(default_factory=set)
     """Those whose pods were all seen since their start, or are waited for no more."""
 
-    def judge(self, key: str, before: Workload | None, seen: KindObject, pods: PodsBySet, after: Workload) -> Workload:
+    def judge(
+        self, key: str, before: Workload | None, seen: WorkloadObject, pods: PodsBySet, after: Workload
+    ) -> Workload:
         """Return the object as it counts, when it reads as `after` and counted as `before` until now."""
-        if not seen.suspended:
-            if all(_are_there(each.count, pods.get(each.name, NO_PODS_OF_SET)) for each in seen.pod_sets):
+        sort = sort_of(seen)
+        if not sort.is_suspended(seen):
+            if not sort.lacks_pods(seen, pods):
                 self._complete.add(key)
             return after
-        is_early = seen.stopped and key not in self._complete
+        is_early = sort.has_noted_stop(seen) and key not in self._complete
         if is_early and before is not None and before.admission is not None and before.is_answered:
             self.delays.begin(key)
             stopping = _stopping(before, after)
@@ -103,16 +105,7 @@ class EarlyStops:
         self._complete.discard(key)
 
 
-def _are_there(count: int, pods: SeenPods) -> bool:
-    """Return whether that many pods were created, judging by those that exist or have succeeded."""
-    return max(pods.present, pods.ready) >= count
-
-
-def _is_suspended(owner: Owner) -> bool:
-    return owner.spec.suspend if isinstance(owner, Job) else owner.suspended
-
-
-def _carries_start(owner: Owner, before: Workload) -> bool:
+def _carries_start(owner: WorkloadObject, before: Workload) -> bool:
     """Return whether the object carries the start of `before`; a failed start leaves nothing on it."""
     try:
         admission = read_admission(owner.metadata.annotations)
@@ -127,11 +120,3 @@ def _stopping(before: Workload, after: Workload) -> Workload:
         return after
     eviction = Eviction(EvictionReason.SUSPENDED, before.admission.since)
     return replace(after, admission=before.admission, eviction=eviction)
-
-
-def _suspended_since(owner: Owner) -> datetime | None:
-    """Return when the Job controller last noted that the Job is suspended; None: it has not, or knows it as running."""
-    if not isinstance(owner, Job):
-        return None
-    found = [each for each in owner.status.conditions if each.type == "Suspended" and each.status == "True"]
-    return found[0].last_transition_time if found else None

@@ -6,13 +6,11 @@ is gone, or the process ends.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
 
-from shared.api.core.metadata import Metadata
-from shared.cluster.state.observed.workload_reader import WorkloadObject
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import WorkloadObject
 
 AnnotationPatch = Mapping[str, str | None]
 """annotation -> text; None: remove it."""
@@ -45,11 +43,6 @@ class UnwrittenAnnotations:
         for each in objects:
             texts = {**each.metadata.annotations, **kept}
             annotations = {name: text for name, text in texts.items() if text is not None}
-            replaced.append(_with_metadata(each, msgspec.structs.replace(each.metadata, annotations=annotations)))
+            metadata = msgspec.structs.replace(each.metadata, annotations=annotations)
+            replaced.append(sort_of(each).with_metadata(each, metadata))
         return replaced
-
-
-def _with_metadata(target: WorkloadObject, metadata: Metadata) -> WorkloadObject:
-    if isinstance(target, KindObject):
-        return replace(target, metadata=metadata)
-    return msgspec.structs.replace(target, metadata=metadata)

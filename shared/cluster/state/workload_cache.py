@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.delays import Delay
-from shared.cluster.state.observed.job_pods import JobPods, is_as_declared
-from shared.cluster.state.observed.kind_projection import key_of
-from shared.cluster.state.observed.object_store import Owner
+from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.projections import FinishedOwner
 from shared.cluster.state.observed.workload_reader import WorkloadReader
+from shared.cluster.state.sorts.registry import owner_sort_of
+from shared.cluster.state.sorts.sort import Owner
 from shared.cluster.state.terminating import as_terminating, is_orphaned
 from shared.cluster.state.unwritten import AnnotationPatch
 from shared.cluster.state.workload_readings import WorkloadReadings, beside
@@ -44,7 +43,7 @@ class WorkloadCache(WorkloadReadings):
             self.added_or_removed.add(after.key)
             self._finish_owner(after.key)
         elif after is not None:
-            key = key_of(after)
+            key = owner_sort_of(after).key_of(after)
             self._forget_end(key)
             self._objects.put_owner(key, after)
             self.assumptions.see(key, after.metadata)
@@ -53,7 +52,7 @@ class WorkloadCache(WorkloadReadings):
             self._finished.discard(before.key)
             self.added_or_removed.add(before.key)
         elif before is not None:
-            self._delete_owner(key_of(before), before)
+            self._delete_owner(owner_sort_of(before).key_of(before), before)
 
     def observe_pod(self, before: Pod | None, after: Pod | None) -> None:
         """Process a change of a pod that might be a workload of its own."""
@@ -195,12 +194,9 @@ class WorkloadCache(WorkloadReadings):
         workload, found = self.workload(job), self._objects.owner(job)
         if workload is None or found is None:
             return False
-        if not isinstance(found, Job):
-            return True
         if job in self._unlike_declared or found.metadata.is_deleting or workload.is_pending:
             return True
-        sums = self._job_pods.sums(job)
-        return sums is not None and not is_as_declared(found, workload.request, sums)
+        return owner_sort_of(found).is_use_changed(found, workload, self._job_pods.sums(job))
 
     def _delete_owner(self, key: str, owner: Owner) -> None:
         """Process the deletion of an owner: its quota is used until its pods have ended.
@@ -209,7 +205,7 @@ class WorkloadCache(WorkloadReadings):
         """
         workload = self.workload(key)
         runs_pods = key in self._job_pods
-        had_pods = isinstance(owner, Job) and owner.has_pods
+        had_pods = owner_sort_of(owner).may_have_pods(owner)
         may_run = runs_pods or had_pods or (workload is not None and not workload.is_answered)
         terminating = as_terminating(workload) if workload is not None and may_run else None
         if terminating is None:

@@ -7,22 +7,20 @@ with what the pods of a Job really use.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.cluster.state.assumptions import Assumptions
 from shared.cluster.state.observed.group_members import GroupMembers, names_of
 from shared.cluster.state.observed.job_pods import JobPods
-from shared.cluster.state.observed.job_use import use_of_job
 from shared.cluster.state.observed.object_store import ObjectStore, PodRef
-from shared.cluster.state.observed.workload_reader import WorkloadObject, WorkloadReader
+from shared.cluster.state.observed.workload_reader import WorkloadReader
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.terminating import OrphanedClaims
 from shared.cluster.state.transitions import EarlyStops, RevokedStarts, with_readiness
 from shared.cluster.state.unwritten import UnwrittenAnnotations
 from shared.cluster.state.workload_index import WorkloadIndex
-from shared.kinds.kind_object import KindObject
 from shared.quota.measure.inputs.workload_set import KINDS
 from shared.quota.model.read.jobs import ObjectState, Reading
-from shared.quota.model.read.pods import pod_group_of
 from shared.quota.model.workload import Claim, Workload, WorkloadId
 
 
@@ -69,7 +67,7 @@ class WorkloadReadings(WorkloadIndex):
         """Return the pods of a workload that the Eviction API must end: all except those that its controller ends."""
         owner = self._objects.owner(key)
         if owner is None:
-            pods = [each for each in self._objects.live_of(key) if isinstance(each, Pod)]
+            pods = self._objects.live_pods_of(key)
             return [PodRef.of(key, each) for each in pods if not each.metadata.is_deleting and not each.is_gated]
         # The Job controller does nothing more for a Job under deletion.
         active = self._job_pods.active(key) if owner.metadata.is_deleting else []
@@ -77,7 +75,7 @@ class WorkloadReadings(WorkloadIndex):
 
     def members_named(self, key: str, objects: Sequence[WorkloadObject]) -> tuple[str, ...] | None:
         """The names of the workload's pods in an admission: see `AdmissionAnnotation`."""
-        group = next((pod_group_of(each) for each in objects if isinstance(each, Pod)), None)
+        group = next((sort_of(each).pod_group(each) for each in objects), None)
         if group is None:
             return None
         if group != key:
@@ -90,7 +88,7 @@ class WorkloadReadings(WorkloadIndex):
 
     def unplaced(self, key: str) -> list[str]:
         """Return why pods of the workload have no node, one text for each such pod."""
-        pods = (each for each in self._objects.live_of(key) if isinstance(each, Pod))
+        pods = self._objects.live_pods_of(key)
         own = [each.unplaced for each in pods if each.unplaced and not each.spec.node_name]
         return [*own, *self._job_pods.unplaced(key)]
 
@@ -116,8 +114,7 @@ class WorkloadReadings(WorkloadIndex):
             if reading.state is ObjectState.ADOPTED:
                 self.unadmitted_running[key] = workload
             workload = self._with_history(key, objects[0], workload)
-            if isinstance(objects[0], Job):
-                workload = self._with_pods(objects[0], workload)
+            workload = self._with_pods(key, objects[0], workload)
         self._note_problems(key, reading.problems)
         self._set(key, workload)
 
@@ -132,7 +129,7 @@ class WorkloadReadings(WorkloadIndex):
     def _awaiting_its_group(self, key: str, objects: Sequence[WorkloadObject], reading: Reading) -> Reading:
         """A replacement pod of a group that is being stopped starts with the group's next pods, not alone."""
         first, workload = objects[0], reading.workload
-        group = pod_group_of(first) if isinstance(first, Pod) and first.is_gated else None
+        group = sort_of(first).pod_group(first) if sort_of(first).is_gated(first) else None
         ending = None if group is None or group == key else self.workload(group)
         if workload is None or ending is None or not ending.is_evicting:
             return reading
@@ -142,9 +139,9 @@ class WorkloadReadings(WorkloadIndex):
     def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
         """Return the workload, given what it was until now and what refused writes have shown."""
         before = self.workload(key)
-        if not isinstance(first, Pod):
+        if sort_of(first).can_be_revoked:
             workload = self.revoked_starts.judge(key, before, first, workload)
-        if isinstance(first, KindObject):
+        if sort_of(first).may_stop_early:
             workload = self.early_stops.judge(key, before, first, self._reader.pods_of(key), workload)
         self.unready.discard(key)
         if workload.is_pending:
@@ -154,19 +151,20 @@ class WorkloadReadings(WorkloadIndex):
             self.unready.add(key)
         return workload
 
-    def _with_pods(self, job: Job, workload: Workload) -> Workload | None:
-        """Return the workload as the Job's pods use it.
+    def _with_pods(self, key: str, first: WorkloadObject, workload: Workload) -> Workload | None:
+        """Return the workload as its pods use it.
 
         Its terminating pods are counted as a workload of their own.
         """
-        uid = job.metadata.uid
-        last = self.workload(beside(uid)) or self.workload(uid)
-        use = use_of_job(job, workload, self._job_pods.sums(uid), last)
-        self._set(beside(uid), use.beside)
+        last = self.workload(beside(key)) or self.workload(key)
+        use = sort_of(first).use(first, workload, self._job_pods.sums(key), last)
+        if use is None:
+            return workload
+        self._set(beside(key), use.beside)
         if use.beside is None and (use.counted is None or use.counted.request == workload.request):
-            self._unlike_declared.discard(uid)
+            self._unlike_declared.discard(key)
         else:
-            self._unlike_declared.add(uid)
+            self._unlike_declared.add(key)
         return use.counted
 
     def _note_problems(self, key: str, problems: tuple[str, ...]) -> None:
@@ -180,7 +178,7 @@ class WorkloadReadings(WorkloadIndex):
             self.new_problems.pop(key, None)
 
     def _note_start_time(self, key: str, first: WorkloadObject, workload: Workload | None) -> None:
-        if workload is not None and isinstance(first, Job) and first.keeps_start_time:
+        if workload is not None and sort_of(first).keeps_start_time(first):
             self.kept_start_times.add(key)
             self.changed = True
         else:
@@ -239,7 +237,7 @@ class WorkloadReadings(WorkloadIndex):
         elif workload.is_evicting:
             is_incomplete = bool(self.pods_to_evict(key))
         else:
-            is_incomplete = any(isinstance(each, Pod) and each.is_gated for each in self._objects.live_of(key))
+            is_incomplete = any(each.is_gated for each in self._objects.live_pods_of(key))
         if is_incomplete:
             self.incomplete.add(key)
             self.changed = True

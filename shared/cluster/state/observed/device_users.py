@@ -14,8 +14,9 @@ import msgspec
 from shared.api.core.job import Job
 from shared.api.core.pod import PodResourceClaim
 from shared.cluster.state.observed.job_pods import highest
-from shared.cluster.state.observed.kind_projection import key_of
 from shared.cluster.state.observed.projections import FinishedOwner, PodRecord
+from shared.cluster.state.sorts.registry import owner_sort_of
+from shared.cluster.state.sorts.sort import Owner
 from shared.kinds.kind_object import KindObject
 from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.devices import DeviceRef, refs_of
@@ -72,9 +73,9 @@ class DeviceUsers:
         if after is None or isinstance(after, FinishedOwner):
             gone = after or before
             if gone is not None:
-                self._owners.put(gone.key if isinstance(gone, FinishedOwner) else key_of(gone), ())
+                self._owners.put(gone.key if isinstance(gone, FinishedOwner) else owner_sort_of(gone).key_of(gone), ())
         else:
-            self._owners.put(key_of(after), refs_of(after.metadata.namespace, _claims_of(after)))
+            self._owners.put(owner_sort_of(after).key_of(after), refs_of(after.metadata.namespace, _claims_of(after)))
 
     def owners_naming(self, refs: Iterable[DeviceRef]) -> set[str]:
         """Return the keys of the owners whose pods would use devices of one of these claims or templates."""
@@ -135,9 +136,8 @@ class DeviceUsers:
         return msgspec.structs.replace(record, using=msgspec.structs.replace(using, request=dict(request)))
 
 
-def _claims_of(owner: Job | KindObject) -> list[PodResourceClaim]:
-    specs = [owner.spec.template.spec] if isinstance(owner, Job) else [each.spec for each in owner.pod_sets]
-    return [each for spec in specs for each in spec.resource_claims]
+def _claims_of(owner: Owner) -> list[PodResourceClaim]:
+    return [each for spec in owner_sort_of(owner).pod_specs(owner) for each in spec.resource_claims]
 
 
 def _claims_in(record: PodRecord) -> Sequence[PodResourceClaim]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from shared.api.core.job import Job
 from shared.cluster.state.observed.projections import FinishedOwner
 from shared.cluster.state.observed.trimming import trim_metadata, trim_placement
 from shared.kinds.kind import Kind
@@ -22,14 +21,8 @@ def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
         if seen.metadata.unit:
             return None
         if seen.finished:
-            return FinishedOwner(key_of(seen))
+            return FinishedOwner(unit_key(seen.metadata.uid, seen.metadata.namespace))
         pod_sets = tuple(replace(each, spec=trim_placement(each.spec), annotations={}) for each in seen.pod_sets)
         return replace(seen, metadata=trim_metadata(seen.metadata), pod_sets=pod_sets)
 
     return project
-
-
-def key_of(owner: Job | KindObject) -> str:
-    """Return the key of the object's workload."""
-    metadata = owner.metadata
-    return metadata.uid if isinstance(owner, Job) else unit_key(metadata.uid, metadata.namespace)

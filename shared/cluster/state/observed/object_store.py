@@ -3,14 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
-from shared.api.core.job import Job
 from shared.api.core.pod import Pod
-from shared.cluster.state.observed.workload_reader import WorkloadObject
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import Owner, WorkloadObject
 from shared.quota.model.read.pods import pod_group_of
-
-Owner = Job | KindObject
-"""An object whose controller or operator creates pods."""
 
 
 class PodRef(NamedTuple):
@@ -41,7 +37,7 @@ class ObjectStore:
     def put_owner(self, key: str, owner: Owner) -> None:
         """Add or replace it."""
         self._owners[key] = owner
-        if not isinstance(owner, Job):
+        if key != owner.metadata.uid:
             self._key_of[owner.metadata.uid] = key
 
     def lose_owner(self, key: str) -> Owner | None:
@@ -90,9 +86,11 @@ class ObjectStore:
 
     def live_of(self, key: str) -> list[WorkloadObject]:
         """Return the objects that can be written; empty when the workload is deleted or has ended."""
-        return [
-            each for each in self.all_of(key) if not isinstance(each, Pod) or not (each.has_ended or each.never_starts)
-        ]
+        return [each for each in self.all_of(key) if sort_of(each).is_live(each)]
+
+    def live_pods_of(self, key: str) -> list[Pod]:
+        """Return the pods that are a workload, alone or as a group, and have not ended; none of an owner's."""
+        return [each for each in self._pods.get(key, {}).values() if sort_of(each).is_live(each)]
 
     def owner(self, key: str) -> Owner | None:
         """Return the Job, or the object of a governed kind, of the workload."""

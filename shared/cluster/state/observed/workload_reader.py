@@ -4,21 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.cluster.state.observed.interning import InternedRequests
-from shared.kinds.kind_object import KindObject
+from shared.cluster.state.sorts.registry import sort_of
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.device_flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
-from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
-from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet, workload_of_kind
+from shared.quota.model.read.jobs import ObjectState, PodRequest, Reading
+from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet
 from shared.quota.model.read.pod_sets import member_of
-from shared.quota.model.read.pods import pod_group_of, workload_of_pod, workload_of_pod_group
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import Workload
-
-WorkloadObject = Job | Pod | KindObject
 
 
 def _no_pods(_key: str) -> PodsBySet:
@@ -55,7 +52,7 @@ class WorkloadReader:
 
         Before its adoption, or in a namespace that the group does not admit, it is on hold.
         """
-        reading = self._as_written(key, objects, apart)
+        reading = sort_of(objects[0]).read(key, objects, self, apart)
         workload = reading.workload
         if workload is None:
             return reading
@@ -70,6 +67,11 @@ class WorkloadReader:
         held = replace(workload, hold=True, hold_reason=problem)
         return Reading(reading.state, held, (*reading.problems, problem))
 
+    @property
+    def request_of(self) -> PodRequest:
+        """The request of a pod, computed once for all that are alike."""
+        return self._requests.of
+
     def with_all_devices(self, workload: Workload) -> Workload:
         """Return the workload as it counts, including devices that it was not started with."""
         return with_all_devices(workload, self.group_of(workload.group), self.settings)
@@ -78,18 +80,6 @@ class WorkloadReader:
         """Return the set that a pod of a group with several belongs to."""
         return member_of(pod, self.namespaces.of(pod.metadata.namespace), self.settings).pod_set
 
-    def _as_written(self, key: str, objects: Sequence[WorkloadObject], apart: int) -> Reading:
-        first = objects[0]
-        context = self.namespaces.of(first.metadata.namespace)
-        if isinstance(first, Job):
-            return workload_of_job(first, context, self.settings, self._requests.of, self.now())
-        if isinstance(first, KindObject):
-            return workload_of_kind(first, context, self.settings, self.pods_of(key), self.now())
-        pods = [each for each in objects if isinstance(each, Pod)]
-        if pod_group_of(first) == key:
-            return workload_of_pod_group(pods, context, self.settings, apart=apart, now=self.now())
-        return workload_of_pod(first, context, self.settings, self.now())
-
     def _with_answer(self, key: str, target: WorkloadObject, workload: Workload) -> Workload:
         """An admitted workload is not stopped before its controller has acknowledged the start."""
         if workload.admission is None or self._is_answered(key, target):
@@ -97,6 +87,4 @@ class WorkloadReader:
         return replace(workload, admission=replace(workload.admission, answered=False))
 
     def _is_answered(self, key: str, target: WorkloadObject) -> bool:
-        if isinstance(target, Job):
-            return target.status.start_time is not None
-        return not isinstance(target, KindObject) or target.noted or bool(self.pods_of(key))
+        return sort_of(target).is_answered(target, lambda: bool(self.pods_of(key)))

@@ -12,7 +12,7 @@ from shared.api.core.namespace import read_namespace
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, HOLD_LABEL, POD_SET_LABEL, UNIT_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.observed.kind_projection import KindRecord, key_of, project_kind
+from shared.cluster.state.observed.kind_projection import KindRecord, project_kind
 from shared.cluster.state.observed.projections import (
     FinishedOwner,
     GroupStatusRecord,
@@ -20,6 +20,7 @@ from shared.cluster.state.observed.projections import (
     project_job,
     project_pod,
 )
+from shared.cluster.state.sorts.registry import owner_sort_of
 from shared.cluster.state.terminating import TERMINATING
 from shared.kinds.kind_object import KindObject
 from shared.kube.watch.cache import Changed
@@ -101,7 +102,9 @@ def test_pending_object_counts_with_its_declared_pods(state: ClusterState) -> No
         ("driver", {"cpu": 1000}, 1),
         ("workers", {"cpu": 4000}, 2),
     ]
-    assert [key_of(each) for each in state.work.objects(KEY) if isinstance(each, KindObject)] == [KEY]
+    assert [owner_sort_of(each).key_of(each) for each in state.work.objects(KEY) if isinstance(each, KindObject)] == [
+        KEY
+    ]
 
 
 def test_object_counted_by_another_object_is_no_workload(state: ClusterState) -> None:
