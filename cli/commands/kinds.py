@@ -5,12 +5,14 @@ from typing import Any, Final, Literal
 
 import click
 
+from cli.read.crd_paths import check_paths
 from cli.read.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
 from cli.read.live import LiveCluster, live_options
 from cli.read.settings import live_settings
 from cli.render.data import print_data
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
+from shared.problems import Problem
 
 GOVERNED, NOT_GOVERNED = 0, 1
 _BUILT_IN: Final = (
@@ -70,26 +72,39 @@ def _listed(kind: Kind) -> dict[str, Any]:
 
 @command.command("check")
 @click.argument("file", type=click.Path())
+@click.option("-f", "--filename", "samples", multiple=True, type=click.Path(), help="Objects of the kind.")
 @click.option(
-    "-f", "--filename", "samples", multiple=True, required=True, type=click.Path(), help="Objects of the kind."
+    "--crd", "definitions", multiple=True, type=click.Path(), help="The kind's definition: are all paths in its schema?"
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
-def check(file: str, samples: tuple[str, ...], output: Literal["text", "json", "yaml"]) -> None:
+def check(
+    file: str, samples: tuple[str, ...], definitions: tuple[str, ...], output: Literal["text", "json", "yaml"]
+) -> None:
     """Show what the descriptors in FILE read from sample objects, and what Quotree would write on these.
 
     FILE is a settings file with `kinds:`, one descriptor, or the name of a preset. Each sample is started as on flavors
-    that have a node label and a taint. Exit code 0 when every sample can be governed, 1 when one cannot, 2 when
-    something cannot be read.
+    that have a node label and a taint; what matches nothing there is warned of. With --crd, every path of the
+    descriptor is looked up in the schema of the kind's definition. Exit code 0 when every sample can be governed and
+    every path is in the schema, 1 when one is not, 2 when something cannot be read.
     """
-    found = read_samples(descriptors_of(file), samples)
-    if output == "text":
+    if not (samples or definitions):
+        raise Problem("there is nothing to check the descriptor with; name objects with -f, or a definition with --crd")
+    kinds = descriptors_of(file)
+    dead_ends = check_paths(kinds.all, definitions) if definitions else []
+    for each in dead_ends:
+        click.echo(str(each), err=output != "text")
+    if definitions and not dead_ends:
+        click.echo("every path is in the schema of the definition", err=output != "text")
+    found = read_samples(kinds, samples) if samples else []
+    if output != "text":
+        print_data([_sample_data(each) for each in found], output)
+    else:
         from cli.render.kinds_table import draw_sample
 
         for sample in found:
             draw_sample(sample)
-    else:
-        print_data([_sample_data(each) for each in found], output)
-    sys.exit(GOVERNED if all(each.is_governed for each in found) else NOT_GOVERNED)
+    is_sound = not dead_ends and all(each.is_governed for each in found)
+    sys.exit(GOVERNED if is_sound else NOT_GOVERNED)
 
 
 def _sample_data(sample: Sample) -> dict[str, Any]:
@@ -109,6 +124,7 @@ def _sample_data(sample: Sample) -> dict[str, Any]:
             for each in sample.sets
         ],
         "problems": list(sample.problems),
+        "warnings": list(sample.warnings),
         "refusals": [] if seen is None else list(seen.refusals),
         "hold": list(sample.hold),
         "start": list(sample.start),

@@ -1,5 +1,6 @@
 """Shows what a descriptor reads from an object, and what Quotree would write to it, without a cluster."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,9 +13,10 @@ from shared.api.names import MAIN_POD_SET
 from shared.api.patches import Operation
 from shared.api.reading import Unreadable
 from shared.kinds.descriptor import KindEntry
-from shared.kinds.kind import Kind, Kinds, compile_kind
+from shared.kinds.kind import Kind, Kinds, PodSetRule, compile_kind
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import set_name, suspend_operations, template_operations
+from shared.kinds.pod_sets import described_sets
 from shared.kinds.presets import all_presets, resolve
 from shared.kinds.reading import read_kind_object
 from shared.problems import Problem
@@ -51,6 +53,8 @@ class Sample:
     seen: KindObject | None
     sets: tuple[SampleSet, ...]
     problems: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """What is read without a problem, but might not be what was meant."""
     hold: tuple[Operation, ...] = ()
     start: tuple[Operation, ...] = ()
     before: dict[str, Any] | None = None
@@ -97,15 +101,31 @@ def _sample(manifest: Manifest, kind: Kind) -> Sample:
         sets, problems = _sets(seen), seen.problems
     except (Unreadable, QuantityError) as error:
         return Sample(manifest.label, where, kind, None, (), (str(error),))
+    warnings = () if problems else tuple(_warnings(kind, manifest.body, sets))
     if problems or seen.skipped or seen.refusals or not kind.suspend:
-        return Sample(manifest.label, where, kind, seen, sets, problems)
+        return Sample(manifest.label, where, kind, seen, sets, problems, warnings)
     hold = suspend_operations(seen, value=True)
     held = _patched(manifest.body, hold)
     start = _start(read_kind_object(kind, held))
     started = _patched(held, start)
     return Sample(
-        manifest.label, where, kind, seen, sets, problems, tuple(hold), tuple(start), manifest.body, held, started
-    )
+        manifest.label, where, kind, seen, sets, problems, warnings, tuple(hold), tuple(start), manifest.body, held,
+        started,
+    )  # fmt: skip
+
+
+def _warnings(kind: Kind, body: dict[str, Any], sets: tuple[SampleSet, ...]) -> Iterator[str]:
+    for at, rule in enumerate(kind.pod_sets):
+        if not any(described_sets(rule, body)) and (rule.when is None or _holds_anywhere(rule, body)):
+            places = rule.each.text if rule.within is None else f"{rule.within.text} {rule.each.text}"
+            yield f"podSets[{at}].each {places} matches nothing in this object: these pods are not counted"
+    yield from (f"pod set {each.name} is empty: its count is 0" for each in sets if not each.pods)
+
+
+def _holds_anywhere(rule: PodSetRule, body: dict[str, Any]) -> bool:
+    """Return whether the set is wanted for some of the object."""
+    above = [((), body)] if rule.within is None else rule.within.matches(body)
+    return rule.when is not None and any(rule.when.holds(value, place) for place, value in above)
 
 
 def _sets(seen: KindObject) -> tuple[SampleSet, ...]:

@@ -48,6 +48,7 @@ def draw_sample(sample: Sample) -> None:
 def _sample_lines(sample: Sample) -> Iterator[str]:
     yield f"{sample.name} ({sample.where})"
     yield from (f"  cannot be read: {problem}" for problem in sample.problems)
+    yield from (f"  warning: {warning}" for warning in sample.warnings)
     if sample.seen is None:
         return
     if sample.seen.skipped:

@@ -30,7 +30,7 @@ def read_pod_sets(kind: Kind, root: Mapping[str, Any], problems: list[str]) -> t
     found: list[KindPodSet] = []
     for rule in kind.pod_sets:
         try:
-            places = list(islice(_places(rule, root), MAX_MATCHES))
+            places = list(islice(described_sets(rule, root), MAX_MATCHES))
         except (PathProblem, ExpressionProblem) as error:
             problems.append(str(error))
             continue
@@ -63,7 +63,8 @@ class _Described(NamedTuple):
     above: Any
 
 
-def _places(rule: PodSetRule, root: Mapping[str, Any]) -> Iterator[_Described]:
+def described_sets(rule: PodSetRule, root: Mapping[str, Any]) -> Iterator[_Described]:
+    """Yield the descriptions of the sets that one entry of the descriptor stands for. Raises PathProblem."""
     for base, above in [((), root)] if rule.within is None else rule.within.matches(root):
         if rule.when is not None and not rule.when.holds(above, base):
             continue

@@ -131,3 +131,73 @@ def test_invalid_input_is_an_error(tmp_path: Path, descriptor: str, objects: Any
 
 def test_missing_file_is_an_error() -> None:
     assert "does not exist" in str(run("check", "nowhere.yaml", "-f", "neither.yaml").exception)
+
+
+def definition(**spec: Any) -> dict[str, Any]:
+    """The definition of the kind Crunch, with these properties of its spec."""
+    text = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
+    version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": text}}
+    names = {"kind": "Crunch", "plural": "crunches"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "crunches.example.com"},
+        "spec": {"group": "example.com", "names": names, "versions": [version]},
+    }
+
+
+TEMPLATE_SCHEMA = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+STAGES = DESCRIPTOR.partition("podSets")[0] + (
+    "podSets:\n- each: .spec.stages[*]\n  name: .name\n  template: .pods\n"
+    "  values: {n: .replicas | 1}\n  count: n\nfinished:\n- {path: .status.phase, in: [Done]}\n"
+)
+
+
+def test_paths_are_looked_up_in_the_schema_of_the_definition(tmp_path: Path) -> None:
+    stage = {"type": "object", "properties": {"title": {"type": "string"}, "pods": TEMPLATE_SCHEMA}}
+    crd = saved(
+        tmp_path, definition(pause={"type": "boolean"}, stages={"type": "array", "items": stage}), name="c.yaml"
+    )
+    answer = run("check", saved(tmp_path, STAGES, name="d.yaml"), "--crd", crd)
+    assert (answer.exit_code, answer.stdout.splitlines()) == (
+        1,
+        [
+            "Crunch suspend: .spec.paused: the schema has no paused in spec; it has pause, stages",
+            "Crunch podSets[0].name: .name: the schema has no name in it; it has pods, title",
+            "Crunch podSets[0].values.n: .replicas: the schema has no replicas in it; it has pods, title",
+            "Crunch finished[0].path: .status.phase: the schema has no status in it; it has metadata, spec",
+        ],
+    )
+
+
+def test_descriptor_whose_paths_are_all_in_the_schema_is_sound(tmp_path: Path) -> None:
+    crd = saved(tmp_path, definition(paused={"type": "boolean"}, template=TEMPLATE_SCHEMA, size={}), name="c.yaml")
+    answer = run("check", saved(tmp_path, GOOD, name="d.yaml"), "--crd", crd)
+    assert (answer.exit_code, answer.output) == (0, "every path is in the schema of the definition\n")
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (("name: v1", "name: v2"), "Crunch has no version v1; there are v2"),
+        (("kind: Crunch", "kind: Other"), "there is no CustomResourceDefinition of example.com/v1 Crunch in "),
+    ],
+)
+def test_definition_of_another_kind_or_version_is_an_error(tmp_path: Path, edit: tuple[str, str], message: str) -> None:
+    crd = saved(tmp_path, yaml.safe_dump(definition()).replace(*edit), name="c.yaml")
+    assert message in str(run("check", saved(tmp_path, GOOD, name="d.yaml"), "--crd", crd).exception)
+
+
+def test_entry_that_matches_nothing_and_an_empty_set_are_warned_of(tmp_path: Path) -> None:
+    pods = {"spec": {"containers": [{"name": "main", "image": "none"}]}}
+    stages = [{"name": "a", "replicas": 0, "pods": pods}]
+    samples = saved(tmp_path, crunch(stages=stages), crunch(steps=stages))
+    answer = run("check", saved(tmp_path, STAGES, name="d.yaml"), "-f", samples)
+    assert [line.strip() for line in answer.stdout.splitlines() if "warning: " in line] == [
+        "warning: pod set a is empty: its count is 0",
+        "warning: podSets[0].each .spec.stages[*] matches nothing in this object: these pods are not counted",
+    ]
+
+
+def test_check_needs_objects_or_a_definition(tmp_path: Path) -> None:
+    assert "name objects with -f" in str(run("check", saved(tmp_path, GOOD, name="d.yaml")).exception)
