@@ -70,13 +70,20 @@ def _started(quotree: Quotree) -> list[str]:
 
 
 def test_readme_commands_work_in_order(quotree: Quotree) -> None:
-    printed = {command: _run(quotree, command) for command in README if command.split(" ")[0] not in ELSEWHERE}
+    here = [command for command in README if command.split(" ")[0] not in ELSEWHERE]
+    undo = [command for command in here if command.startswith("kubectl delete")]
+    printed = {command: _run(quotree, command) for command in here if command not in undo}
     assert "start default/large of vision" in printed[next(each for each in printed if "--capacity" in each)]
     assert "vision" in printed["kubectl quotree tree"]
     deadline = time.monotonic() + 120
     while _started(quotree) != ["large", "small"] and time.monotonic() < deadline:
         time.sleep(0.2)
     assert _started(quotree) == ["large", "small"]
+    for command in undo:
+        _run(quotree, command)
+    assert _run(quotree, "kubectl get quotagroups -o name").split() == [
+        f"quotagroup.quotree.dev/{name}" for name in ("default", "root", "system")
+    ]
 
 
 @pytest.mark.parametrize("page", ["docs/cli.md", *GUIDES])
