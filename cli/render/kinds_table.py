@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.read.kind_samples import Sample
+from cli.read.kinds.kind_samples import Sample
 from shared.quota.model.tree import Amounts
 from shared.text.quantities import readable
 

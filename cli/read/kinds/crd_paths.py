@@ -11,8 +11,9 @@ from shared.kinds.predicates import Computed, HasCondition, IsAmong, IsPresent, 
 from shared.kinds.values import ValueAt
 from shared.problems import Problem
 
-Schema = Mapping[str, Any]
-ANYTHING: Final[Schema] = {"x-kubernetes-preserve-unknown-fields": True}
+KindSchema = Mapping[str, Any]
+Starts = list[KindSchema]
+ANYTHING: Final[KindSchema] = {"x-kubernetes-preserve-unknown-fields": True}
 _CONDITIONS: Final = compile_path(".status.conditions[*].type")
 
 
@@ -42,7 +43,7 @@ def check_paths(kinds: Sequence[Kind], files: Sequence[str]) -> list[DeadEnd]:
     return found
 
 
-def follow(schemas: Iterable[Schema], path: Path) -> tuple[list[Schema], str]:
+def follow(schemas: Iterable[KindSchema], path: Path) -> tuple[Starts, str]:
     """Return the schemas that a path leads to, and why it leads to none."""
     found = list(schemas)
     passed = "it"
@@ -57,7 +58,7 @@ def follow(schemas: Iterable[Schema], path: Path) -> tuple[list[Schema], str]:
     return found, ""
 
 
-def _below(schema: Schema, step: object) -> Iterator[Schema]:
+def _below(schema: KindSchema, step: object) -> Iterator[KindSchema]:
     """Yield the schemas of what a step leads to; unknown members lead to anything."""
     if schema.get("x-kubernetes-preserve-unknown-fields") or not schema.get("type"):
         yield ANYTHING
@@ -76,7 +77,7 @@ def _below(schema: Schema, step: object) -> Iterator[Schema]:
             yield members if isinstance(members, dict) else ANYTHING
 
 
-def _schema_of(kind: Kind, definitions: Sequence[Manifest], files: Sequence[str]) -> Schema:
+def _schema_of(kind: Kind, definitions: Sequence[Manifest], files: Sequence[str]) -> KindSchema:
     for manifest in definitions:
         spec = manifest.body.get("spec") or {}
         if (spec.get("group"), (spec.get("names") or {}).get("kind")) != (kind.group, kind.kind):
@@ -90,7 +91,7 @@ def _schema_of(kind: Kind, definitions: Sequence[Manifest], files: Sequence[str]
     raise Problem(f"there is no CustomResourceDefinition of {kind.api_version} {kind.kind} in {', '.join(files)}")
 
 
-def _paths(kind: Kind, root: Schema) -> Iterator[tuple[str, Path, list[Schema]]]:
+def _paths(kind: Kind, root: KindSchema) -> Iterator[tuple[str, Path, Starts]]:
     """Yield (key of the descriptor, path, the schemas that it begins at)."""
     if kind.suspend:
         yield "suspend", compile_path("." + ".".join(map(str, kind.suspend))), [root]
@@ -106,7 +107,7 @@ def _paths(kind: Kind, root: Schema) -> Iterator[tuple[str, Path, list[Schema]]]
         yield from _of_predicate(f"refuse[{at}]", refusal.applies, follow([root], refusal.each)[0])
 
 
-def _of_pod_set(key: str, rule: PodSetRule, root: Schema) -> Iterator[tuple[str, Path, list[Schema]]]:
+def _of_pod_set(key: str, rule: PodSetRule, root: KindSchema) -> Iterator[tuple[str, Path, Starts]]:
     """A path that begins where another one ends is left out when that one is a dead end itself."""
     above = [root]
     if rule.within is not None:
@@ -130,7 +131,7 @@ def _of_pod_set(key: str, rule: PodSetRule, root: Schema) -> Iterator[tuple[str,
         yield from ((f"{key}.absent.copy", source, [root]) for _, source in rule.absent.copies)
 
 
-def _of_predicate(key: str, predicate: Predicate, start: list[Schema]) -> Iterator[tuple[str, Path, list[Schema]]]:
+def _of_predicate(key: str, predicate: Predicate, start: Starts) -> Iterator[tuple[str, Path, Starts]]:
     if not start:
         return
     if isinstance(predicate, HasCondition):
@@ -143,7 +144,5 @@ def _of_predicate(key: str, predicate: Predicate, start: list[Schema]) -> Iterat
         yield from _of_values(f"{key}.values", predicate.values, start)
 
 
-def _of_values(
-    key: str, values: Mapping[str, ValueAt], start: list[Schema]
-) -> Iterator[tuple[str, Path, list[Schema]]]:
+def _of_values(key: str, values: Mapping[str, ValueAt], start: Starts) -> Iterator[tuple[str, Path, Starts]]:
     yield from ((f"{key}.{name}", value.path, start) for name, value in values.items())
