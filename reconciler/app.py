@@ -8,6 +8,7 @@ from typing import Final
 from reconciler.cycle import CycleRunner, Reports
 from reconciler.leader_sync import catch_up
 from reconciler.report.events import WorkloadEvents
+from reconciler.report.fault_reports import FaultReports
 from reconciler.report.group_events import GroupEvents
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
@@ -69,7 +70,8 @@ class Reconciler:
         )
         self._vacant_at_start: LeaseMark | None = None
         """The Lease before anything was listed, if no process held it."""
-        self._metrics = ReconcilerMetrics(process.registry)
+        self._metrics = ReconcilerMetrics(process.registry, self._state.faults)
+        self._faults = FaultReports(self._state.faults, process.registry)
         self._latest_plan = LatestPlan()
         expose_watches(process.registry, self._watches)
         expose_election(process.registry, self._election.may_write)
@@ -100,6 +102,7 @@ class Reconciler:
                 task.cancel()
 
     def _observe(self) -> None:
+        self._faults.tell()
         self._wake.observe(workload_comes=self._state.work.pending_came)
 
     def _visibility(self) -> Iterator[Visibility]:
@@ -115,8 +118,9 @@ class Reconciler:
             await catch_up(self._client, self._workload_watches)
         await self._create_built_in()
         groups = self._state.groups.values()
-        self._state.remember_over(over_since_of(groups))
-        self._state.history = history_of(groups, self._state.settings.fairness_half_life, datetime.now(UTC))
+        self._state.remember_over(over_since_of(groups, self._state.faults))
+        half_life = self._state.settings.fairness_half_life
+        self._state.history = history_of(groups, half_life, datetime.now(UTC), self._state.faults)
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
         expose_events(self._process.registry, recorder)
         status = StatusWriter(
@@ -127,7 +131,7 @@ class Reconciler:
         pending_events = PendingEvents(self._state.work, events)
         placement_events = PlacementEvents(self._state.work, events)
         group_events = GroupEvents(self._state, events, pending_events, placement_events)
-        reports = Reports(status, group_events, self._latest_plan)
+        reports = Reports(status, group_events, self._latest_plan, self._faults)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request

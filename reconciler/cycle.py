@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
+from reconciler.report.fault_reports import FaultReports
 from reconciler.report.group_events import GroupEvents
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
@@ -15,6 +16,7 @@ from reconciler.wake import Wake
 from reconciler.write.executor import Executor
 from shared.cluster.state.adoption import flavors_for
 from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.fault_search import set_aside_cause
 from shared.kube.watch.memory import keep_all_made
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
@@ -38,12 +40,14 @@ class Reports:
     status: StatusWriter
     group_events: GroupEvents
     latest_plan: LatestPlan
+    faults: FaultReports
 
     def show(self, snapshot: Snapshot, decided: Plan, cache: CycleCache) -> None:
         """Receive the latest plan, the snapshot it was made from, and what makes the next one cheap."""
         self.group_events.report(snapshot, decided)
         self.status.show(snapshot, decided.over_since)
         self.latest_plan.show(snapshot, decided, cache)
+        self.faults.tell()
 
 
 class CycleRunner:
@@ -71,9 +75,14 @@ class CycleRunner:
             requested = await self._wake.wait()
             started = time.perf_counter()
             was_changed = self._state.changed
-            begun = executor.begun
-            with nullcontext() if self._snapshot else keep_all_made():
-                decided = self._decide_once(executor, datetime.now(UTC))
+            begun, now = executor.begun, datetime.now(UTC)
+            try:
+                with nullcontext() if self._snapshot else keep_all_made():
+                    snapshot, decided = self._decide_once(executor, now)
+            except Exception as error:
+                await self._set_aside_cause(error, now)
+                continue
+            self._carry_out(executor, snapshot, decided)
             ended = time.perf_counter()
             took = timedelta(seconds=ended - started)
             self._metrics.cycled(took, ended - requested)
@@ -99,28 +108,50 @@ class CycleRunner:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._wake.observed.wait(), pause.total_seconds())
 
-    def _decide_once(self, executor: Executor, now: datetime) -> Plan:
+    def _decide_once(self, executor: Executor, now: datetime) -> tuple[Snapshot, Plan]:
         snapshot = measure(self._state.world_at(now), now, self._snapshot)
         for key, workload in list(self._state.work.unadmitted_running.items()):
-            if workload.group in snapshot.leaves:
-                executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
+            with self._state.work.set_aside_if_fails(key):
+                if workload.group in snapshot.leaves:
+                    executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
         self._write_unready(executor, snapshot, now)
         if self._state.changed:
             snapshot = measure(self._state.world_at(now), now, snapshot)
-        self._snapshot = snapshot
         decided = plan(snapshot, self._cycle_cache)
+        self._snapshot = snapshot
+        return snapshot, decided
+
+    def _carry_out(self, executor: Executor, snapshot: Snapshot, decided: Plan) -> None:
         self._state.remember_over(decided.over_since)
-        executor.carry_out(decided, now)
+        executor.carry_out(decided, decided.now)
         self._reports.show(snapshot, decided, self._cycle_cache)
         self._metrics.groups.show(snapshot, decided)
-        return decided
+
+    async def _set_aside_cause(self, error: Exception, now: datetime) -> None:
+        """Set aside the object on which deciding has failed. Raises `error` if none is responsible.
+
+        Other tasks run between the steps of the search.
+        """
+        log.critical("Deciding failed: our own bug; looking for the object", exc_info=error)
+        self._cycle_cache = CycleCache()
+        search = set_aside_cause(self._state, error, now, self._snapshot)
+        try:
+            while True:
+                next(search)
+                await asyncio.sleep(0)
+        except StopIteration as end:
+            if not end.value:
+                self._snapshot = None
+        self._reports.faults.tell()
+        self._wake.request()
 
     def _write_unready(self, executor: Executor, snapshot: Snapshot, now: datetime) -> None:
         """Write since when workloads have lost readiness, where a deadline or lost capacity counts from then."""
         is_short = _is_short(snapshot)
         for key in list(self._state.work.unready):
-            if is_short or self._waits_for_pods(key, snapshot):
-                executor.annotator.write_unready(key, now)
+            with self._state.work.set_aside_if_fails(key):
+                if is_short or self._waits_for_pods(key, snapshot):
+                    executor.annotator.write_unready(key, now)
 
     def _waits_for_pods(self, key: str, snapshot: Snapshot) -> bool:
         workload = self._state.work.workload(key)

@@ -3,7 +3,8 @@
 Raised where it is noticed; shown by the command line and by `shared.process.running`, which end with `exit_code`.
 """
 
-from typing import ClassVar
+from traceback import walk_tb
+from typing import ClassVar, Final
 
 
 class Problem(Exception):
@@ -19,3 +20,18 @@ class KeyProblem(ValueError):
         super().__init__(f"{key}: {reason}" if key else reason)
         self.key = key
         self.reason = reason
+
+
+_HOME: Final = __file__.removesuffix("shared/problems.py")
+_PACKAGES: Final = ("shared/", "reconciler/", "webhook/", "dashboard/", "cli/")
+
+
+def place_of(error: BaseException) -> str:
+    """Return where in the project an exception was raised: file:line function; of other code, who called it."""
+    found = ""
+    for frame, line in walk_tb(error.__traceback__):
+        code = frame.f_code
+        path = code.co_filename.removeprefix(_HOME)
+        if path.startswith(_PACKAGES) or not found:
+            found = f"{path}:{line} {code.co_name}"
+    return found or "an unknown place"

@@ -118,10 +118,12 @@ class WatchedCluster:
         self._has_past = True
         groups = self._state.groups.values()
         self._state.watched_since(now)
-        self._state.remember_over(over_since_of(groups))
+        self._state.remember_over(over_since_of(groups, self._state.faults))
         half_life, known = self._state.settings.fairness_half_life, self._leader_past
         self._state.history = (
-            history_of(groups, half_life, now) if known is None else UseHistory.read(half_life, known, now)
+            history_of(groups, half_life, now, self._state.faults)
+            if known is None
+            else UseHistory.read(half_life, known, now)
         )
 
     def _refusals(self) -> list[str]:

@@ -6,6 +6,7 @@ See docs/specification.md §9.3.
 from typing import Final
 
 from shared.api.names import API_VERSION, MAIN_POD_SET
+from shared.cluster.state.faults.register import REASON, Fault
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.events.note import EventType, Regarding
@@ -24,6 +25,8 @@ _NEEDS_A_PERSON: Final = frozenset(
     }
 )
 """Reasons that do not end by waiting."""
+_KNOWN_KINDS: Final = {"Job": "batch/v1", "Pod": "v1", "Node": "v1", "ResourceFlavor": API_VERSION}
+"""kind -> API version."""
 
 
 class WorkloadEvents:
@@ -90,6 +93,18 @@ class WorkloadEvents:
         """The group became inactive: nothing new starts in it."""
         group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
         self._recorder.record(group, EventType.WARNING, reason=why.reason, action="Check", note=why.message)
+
+    def set_aside(self, fault: Fault, objects: list[WorkloadObject]) -> None:
+        """Quotree has met a fault of its own on this workload, flavor or node."""
+        if objects:
+            self._record(objects, EventType.WARNING, REASON, "Read", fault.message)
+            return
+        subject = fault.subject
+        namespace, _, name = subject.name.rpartition("/")
+        kind = _KNOWN_KINDS.get(subject.kind)
+        if kind is not None:
+            about = Regarding(api_version=kind, kind=subject.kind, name=name, namespace=namespace, uid=subject.uid)
+            self._recorder.record(about, EventType.WARNING, reason=REASON, action="Read", note=fault.message)
 
     def active_again(self, name: str, uid: str) -> None:
         """The group was fixed."""

@@ -6,10 +6,11 @@ from reconciler.report.events import WorkloadEvents
 from reconciler.report.pending_events import PendingEvents
 from reconciler.report.placement_events import PlacementEvents
 from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.faults.register import GROUP, Fault, Subject
 from shared.quota.decide.decisions import Plan
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, WorkloadId
 
 
 class GroupEvents:
@@ -25,6 +26,7 @@ class GroupEvents:
         self._inactive: Mapping[str, Inactive] = {}
         self._orphaned: set[str] = set()
         self._seen: tuple[Workload, ...] = ()
+        self._set_aside: set[Fault] = set()
 
     def report(self, snapshot: Snapshot, plan: Plan) -> None:
         """Compare with what was reported before."""
@@ -34,7 +36,17 @@ class GroupEvents:
         self._report_orphaned(snapshot)
         while self._state.work.new_problems:
             key, problems = self._state.work.new_problems.popitem()
-            self._events.wrong(problems, self._state.work.objects(key))
+            with self._state.faults.about(self._state.work.subject_of(key)):
+                self._events.wrong(problems, self._state.work.objects(key))
+        self._report_set_aside()
+
+    def _report_set_aside(self) -> None:
+        """Report what is set aside; a group is reported as an inactive one."""
+        before, self._set_aside = self._set_aside, set(self._state.faults.aside)
+        for fault in self._set_aside - before:
+            if fault.subject.kind != GROUP:
+                key = self._state.work.key_of_id(WorkloadId(fault.subject.kind, fault.subject.name))
+                self._events.set_aside(fault, [] if key is None else self._state.work.objects(key))
 
     def _report_groups(self, inactive: Mapping[str, Inactive]) -> None:
         before, self._inactive = self._inactive, inactive
@@ -42,7 +54,8 @@ class GroupEvents:
             return
         for name, why in inactive.items():
             if name in self._state.groups and before.get(name) != why:
-                self._events.inactive(name, self._state.groups[name].uid, why)
+                with self._state.faults.about(Subject(GROUP, name)):
+                    self._events.inactive(name, self._state.groups[name].uid, why)
         for name in before.keys() - inactive.keys():
             if name in self._state.groups:
                 self._events.active_again(name, self._state.groups[name].uid)
@@ -65,5 +78,6 @@ class GroupEvents:
                 if workload.is_pending:
                     self._pending_events.look_soon(key)
                 else:
-                    self._events.orphaned(workload, self._state.work.objects(key))
+                    with self._state.faults.about(self._state.work.subject_of(key)):
+                        self._events.orphaned(workload, self._state.work.objects(key))
         self._orphaned = now

@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from reconciler.report.measures.entitled_waiting import EntitledWaiting
 from reconciler.report.measures.queue_waits import queue_waits
 from reconciler.report.measures.resource_seconds import ResourceSeconds
+from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.decisions import Plan
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import Tree
@@ -41,9 +42,10 @@ class GroupCollector(Collector):
     A scrape collects in a thread of its own: everything it reads is frozen or copied at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults) -> None:
         self.entitled = EntitledWaiting()
-        self.flows = ResourceSeconds()
+        self.flows = ResourceSeconds(faults)
+        self._faults = faults
         self._snapshot: Snapshot | None = None
         self._plan: Plan | None = None
 
@@ -58,7 +60,7 @@ class GroupCollector(Collector):
         while True:
             if self._snapshot is not None and self._plan is not None:
                 self.flows.sample(self._snapshot, datetime.now(UTC))
-                for _ in self.entitled.look(self._plan):
+                for _ in self.entitled.look(self._plan, self._faults):
                     await asyncio.sleep(0)
             await asyncio.sleep(_SAMPLE.total_seconds())
 
@@ -96,7 +98,7 @@ class GroupCollector(Collector):
             "How long the first of the queue has waited, and those set aside, by reason.",
             labels=["group", "path", "reason"],
         )
-        for each in queue_waits(plan, now):
+        for each in queue_waits(plan, now, self._faults):
             waiting.add_metric([each.leaf, path_of(tree, each.leaf), each.reason.value], each.waited.total_seconds())
         entitled = GaugeMetricFamily(
             "quotree_group_entitled_waiting_seconds",

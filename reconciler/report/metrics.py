@@ -11,6 +11,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from reconciler.report.group_metrics import GroupCollector
+from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.decisions import Evict, Start, Tier
 from shared.quota.model.workload import Workload
 
@@ -26,8 +27,8 @@ OTHERS: Final = "(others)"
 class ReconcilerMetrics:
     """All counters and histograms, and the groups' numbers as of the last snapshot."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.groups = GroupCollector()
+    def __init__(self, registry: CollectorRegistry, faults: Faults) -> None:
+        self.groups = GroupCollector(faults)
         registry.register(self.groups)
         self._registry = registry
         self._starts = Counter("quotree_starts", "Workloads started.", ["group", "tier"], registry=registry)

@@ -74,7 +74,10 @@ class PendingEvents:
             passed_over = 0
             while looks and self._clock() < until and passed_over < _PASSED_OVER and line and line[0][0] <= now:
                 due, key = line.popleft()
-                if self._due.get(key) == due and self._look(key, reasons, now):
+                is_pending = False
+                with self._work.faults.about(self._work.subject_of(key)):
+                    is_pending = self._due.get(key) == due and self._look(key, reasons, now)
+                if is_pending:
                     looks -= 1
                 else:
                     passed_over += 1

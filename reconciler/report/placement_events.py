@@ -6,6 +6,7 @@ See docs/specification.md §8.2.
 
 import asyncio
 import heapq
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -41,15 +42,20 @@ class PlacementEvents:
     def round(self, now: datetime) -> None:
         """Add what was started since the last round, then check those whose timeout has passed."""
         for key in self._work.newly_started:
-            due = self._due_of(self._work.workload(key))
-            if due is not None:
-                heapq.heappush(self._due, (due, key))
+            with self._about(key):
+                due = self._due_of(self._work.workload(key))
+                if due is not None:
+                    heapq.heappush(self._due, (due, key))
         self._work.newly_started.clear()
         for _ in range(_LOOKS):
             if not self._due or self._due[0][0] > now:
                 return
             _, key = heapq.heappop(self._due)
-            self._look(key, now)
+            with self._about(key):
+                self._look(key, now)
+
+    def _about(self, key: str) -> AbstractContextManager[None]:
+        return self._work.faults.about(self._work.subject_of(key))
 
     def _due_of(self, workload: Workload | None) -> datetime | None:
         leaf = self.snapshot.leaves.get(workload.group) if workload is not None and self.snapshot is not None else None

@@ -14,6 +14,7 @@ from reconciler.report.group_status import status_of
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.faults.register import GROUP, Subject
 from shared.cluster.state.group_history import past_use_to_write, with_past_use
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
@@ -102,15 +103,22 @@ class StatusWriter:
         for place, record in enumerate(list(self._state.groups.values())):
             if place % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            name = record.group.name
-            if name not in snapshot.world.tree or not self._is_changed(record, snapshot, over.get(name, {})):
-                continue
-            past_use = self._past_use(record)
-            status = with_past_use(status_of(record, snapshot, over.get(name, {}), self._counts, now), past_use)
-            if status != self._written.get(record.uid, record.status):
+            name, status = record.group.name, None
+            with self._state.faults.about(Subject(GROUP, name, record.uid)):
+                status = self._changed_status(record, snapshot, over.get(name, {}), now)
+            if status is not None:
                 writes.append(self._write(name, record.uid, status))
         await asyncio.gather(*writes)
         return len(writes)
+
+    def _changed_status(
+        self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince, now: datetime
+    ) -> QuotaGroupStatus | None:
+        """Return the status to be written; None: it is written."""
+        if record.group.name not in snapshot.world.tree or not self._is_changed(record, snapshot, over):
+            return None
+        status = with_past_use(status_of(record, snapshot, over, self._counts, now), self._past_use(record))
+        return None if status == self._written.get(record.uid, record.status) else status
 
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
         shown = read_past_use(self._written.get(record.uid) or record.status)
@@ -147,6 +155,8 @@ class StatusWriter:
                     self._written[uid] = None
                 self._changed.set()
                 log.warning("Status not written", group=name, error=str(error))
+            except Exception as error:
+                self._state.faults.note(Subject(GROUP, name, uid), error)
             else:
                 self._written[uid] = status
 

@@ -4,6 +4,7 @@ A write whose object has changed since the decision is dropped, and the next cyc
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
 from reconciler.report.events import WorkloadEvents
@@ -17,6 +18,7 @@ from reconciler.write.workload_writer import WorkloadWriter
 from reconciler.write.write_queue import Spawn, WriteQueue
 from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.decide.decisions import Plan
+from shared.quota.model.workload import Workload
 
 
 class Executor:
@@ -52,20 +54,31 @@ class Executor:
     def carry_out(self, plan: Plan, now: datetime) -> None:
         """Assume and begin everything in the plan, and complete what an earlier process left incomplete."""
         self._writes.now = now
-        for key in list(self._state.work.incomplete):
-            self._complete(key)
+        work = self._state.work
+        for key in list(work.incomplete):
+            with work.set_aside_if_fails(key):
+                self._complete(key)
         self._limits.begin()
         self._start_times.reset_kept()
         for evict in self._evictions.whole_plans(plan.evictions):
-            self._evictions.evict(evict, now)
+            with self._one(evict.workload):
+                self._evictions.evict(evict, now)
         for start in plan.starts:
-            self._starts.start(start, now)
+            with self._one(start.workload):
+                self._starts.start(start, now)
         for notice in plan.notices:
-            self.annotator.give_notice(notice, now)
+            with self._one(notice.workload):
+                self.annotator.give_notice(notice, now)
         for workload in plan.notices_withdrawn:
-            self.annotator.withdraw_notice(workload)
+            with self._one(workload):
+                self.annotator.withdraw_notice(workload)
         for ended in plan.claims_ended:
-            self.annotator.end_claim(ended)
+            with self._one(ended.victim):
+                self.annotator.end_claim(ended)
+
+    def _one(self, workload: Workload) -> AbstractContextManager[None]:
+        """A decision that fails concerns its workload alone."""
+        return self._state.work.set_aside_if_fails(self._state.work.key_of(workload) or "")
 
     async def finish(self, within: timedelta) -> bool:
         """Wait for the writes and cancel slow ones; return whether all ended in time."""

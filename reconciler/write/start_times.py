@@ -25,7 +25,8 @@ class StartTimes:
     def reset_kept(self) -> None:
         """Reset those of all Jobs that can be written now."""
         for key in list(self._work.kept_start_times):
-            self._reset(key)
+            with self._work.set_aside_if_fails(key):
+                self._reset(key)
 
     def _reset(self, key: str) -> None:
         workload, objects = self._work.workload(key), self._writes.free_objects(key)

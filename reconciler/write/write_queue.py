@@ -94,8 +94,12 @@ class WriteQueue:
     def begin(self, key: str, write: Coroutine[Any, Any, None]) -> None:
         """Run `write`, which calls `patch`."""
         self.begun += 1
-        self._under_way[key] = task = self._spawn(write)
+        self._under_way[key] = task = self._spawn(self._run(key, write))
         task.add_done_callback(partial(self._end, key))
+
+    async def _run(self, key: str, write: Coroutine[Any, Any, None]) -> None:
+        with self._work.set_aside_if_fails(key):
+            await write
 
     def _end(self, key: str, _: "asyncio.Task[None]") -> None:
         del self._under_way[key]

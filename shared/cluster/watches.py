@@ -96,7 +96,7 @@ def watch_everything(  # noqa: PLR0913
                 if isinstance(change, Undecodable):
                     log.warning("Object not understood", resource=resource.plural, name=change.name, why=change.reason)
             sink(changes)
-            if state.changed:
+            if state.changed or state.faults.new:
                 wake()
 
         watch = Watch(

@@ -62,6 +62,12 @@ COURSES: Final = {
         (12, 15),
         {"group": "a", "reason": "ParentAbsent"},
     ),
+    "QuotreeSetsAside": Course(
+        {'quotree_set_aside{kind="Job", group="a", place="shared/x.py:1 f", pod="x"}': "0x5 1x10 0x20"},
+        (4, 30),
+        (7, 14),
+        {"kind": "Job", "place": "shared/x.py:1 f"},
+    ),
     "QuotreeWorkloadsFlap": Course(
         {'quotree_evicted_run_seconds_bucket{group="a", le="300.0", pod="x"}': "0x5 0+1x20 20x60"},
         (5, 10, 75),

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
+from shared.cluster.state.faults.register import GROUP, Faults, Subject
 from shared.quota.decide.decisions import EndState, Plan, WaitReason
 from shared.quota.decide.state.flavor_assignment import assignments_of
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -31,7 +32,7 @@ class EntitledWaiting:
         self._seen: dict[str, tuple[LeafSnapshot, GroupNumbers]] = {}
         """The state of each leaf when it was last checked, if the cycle did not change it."""
 
-    def look(self, plan: Plan) -> Iterator[None]:
+    def look(self, plan: Plan, faults: Faults) -> Iterator[None]:
         """Check what the cycle of this plan did not start; yields to other tasks after every few leaves."""
         end = plan.end
         leaves = end.snapshot.leaves
@@ -44,9 +45,10 @@ class EntitledWaiting:
             if seen is not None and seen[0] is leaf and seen[1] is numbers and name not in end.leaves:
                 continue
             known = self._since.pop(name, {})
-            found = {
-                each.preemptor_id: known.get(each.preemptor_id, plan.now) for each in _entitled(end, leaf, started)
-            }
+            found: dict[PreemptorId, datetime] = {}
+            with faults.about(Subject(GROUP, name)):
+                for each in _entitled(end, leaf, started):
+                    found[each.preemptor_id] = known.get(each.preemptor_id, plan.now)
             if found:
                 self._since[name] = found
             if name in end.leaves:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, NamedTuple
 
+from shared.cluster.state.faults.register import Faults, Subject
 from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 
@@ -23,7 +24,7 @@ class QueueWait(NamedTuple):
     waited: timedelta
 
 
-def queue_waits(plan: Plan, now: datetime) -> Iterator[QueueWait]:
+def queue_waits(plan: Plan, now: datetime, faults: Faults) -> Iterator[QueueWait]:
     """For each leaf, the reason of the head of its queue and the reasons of skipped workloads.
 
     One reason is computed for each leaf, and none for the rest of a long queue.
@@ -34,8 +35,9 @@ def queue_waits(plan: Plan, now: datetime) -> Iterator[QueueWait]:
         first = next((each for each in leaf.pending if each.id not in started), None)
         found: dict[WaitReason, timedelta] = {}
         for workload in (*(() if first is None else (first,)), *islice(leaf.aside, _ASIDE)):
-            waiting = reasons.why(workload)
-            if waiting is not None:
-                waited = now - workload.queued
-                found[waiting.reason] = max(found.get(waiting.reason, waited), waited)
+            with faults.about(Subject(workload.kind, workload.key, workload.uid, name)):
+                waiting = reasons.why(workload)
+                if waiting is not None:
+                    waited = now - workload.queued
+                    found[waiting.reason] = max(found.get(waiting.reason, waited), waited)
         yield from (QueueWait(name, reason, waited) for reason, waited in found.items())

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from shared.cluster.state.faults.register import GROUP, Faults, Subject
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
@@ -33,7 +34,8 @@ NO_FLOW: Final = Flow()
 class ResourceSeconds:
     """The sums since this process started to lead. Between two samples, the earlier one counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
         self.totals: dict[Where, Flow] = {}
         self._flows: dict[str, dict[FlavorResource, Flow]] = {}
         self._numbers: dict[str, GroupNumbers] = {}
@@ -63,7 +65,8 @@ class ResourceSeconds:
         self._numbers.update((name, snapshot.numbers[name]) for name in changed)
         parents = {tree[name].parent or ROOT for name in changed if name != ROOT and name in tree}
         for parent in sorted(parents | {name for name in changed if name in tree and tree[name].is_parent}):
-            self._flows.update(flows_below(snapshot, parent))
+            with self._faults.about(Subject(GROUP, parent)):
+                self._flows.update(flows_below(snapshot, parent))
 
 
 def flows_below(snapshot: Snapshot, parent: str) -> Mapping[str, dict[FlavorResource, Flow]]:

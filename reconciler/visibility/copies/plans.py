@@ -5,6 +5,7 @@ from datetime import datetime
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.objects.observed import ObservedPlan
 from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.fault_search import decide_from_scratch
 from shared.cluster.state.group_history import history_of, over_since_of
 from shared.quota.decide.outlook import Outlook
 
@@ -20,6 +21,6 @@ def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> Obse
 def _plan_as_new_leader(state: ClusterState, now: datetime) -> ObservedPlan:
     """Plan with what the statuses of the groups keep of the past, which becomes what `state` knows of it."""
     groups = state.groups.values()
-    state.remember_over(over_since_of(groups))
-    state.history = history_of(groups, state.settings.fairness_half_life, now)
-    return ObservedPlan(Outlook.of(state.world_at(now), now), leads=False)
+    state.remember_over(over_since_of(groups, state.faults))
+    state.history = history_of(groups, state.settings.fairness_half_life, now, state.faults)
+    return ObservedPlan(Outlook(*decide_from_scratch(state, now)), leads=False)

@@ -91,6 +91,10 @@ class Assumptions:
             self._resolve(key, assumed, uid)
         self._failures.pop(key, None)
 
+    def abandon(self, key: str) -> None:
+        """End whatever is assumed of the workload."""
+        self._assumed.pop(key, None)
+
     def _resolve(self, key: str, assumed: Assumption, uid: str) -> None:
         del assumed.unseen[uid]
         if not assumed.unseen:

@@ -6,6 +6,7 @@ The cost of `world()` is proportional to the changes since its last call.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
@@ -13,6 +14,9 @@ from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
 from shared.api.core.resource_claim import ClaimDevices
 from shared.api.core.runtimeclass import RuntimeClass
+from shared.cluster.state.faults.register import NODE, WORKLOAD, Fault, Faults, Subject
+from shared.cluster.state.faults.tree_reading import read_tree, set_aside_in_tree
+from shared.cluster.state.faults.worlds import WorldPart, with_each
 from shared.cluster.state.observed.device_users import DeviceOwner, DeviceUsers, PodTransitions
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.kind_projection import KindRecord
@@ -28,9 +32,12 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import admits, is_bound_elsewhere, path_of, selector_of
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.rules import inactive_groups
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import ROOT, Group, Tree
+from shared.quota.model.workload import Workload
+
+MOST_ASIDE: Final = 8
+"""So many workloads of one leaf are set aside one by one; each takes a search."""
 
 
 class ClusterState:
@@ -48,7 +55,8 @@ class ClusterState:
         reader = WorkloadReader(
             settings, self._namespaces, self._admits, self._job_pods.by_set, self._group, lambda: self._use.now
         )
-        self.work = WorkloadCache(reader, self._job_pods)
+        self.faults = Faults()
+        self.work = WorkloadCache(reader, self._job_pods, self.faults)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
@@ -146,7 +154,11 @@ class ClusterState:
 
     def observe_nodes(self, changes: Sequence[Change[ClusterNode]]) -> None:
         """Process changes of nodes."""
-        self._use.observe_nodes(transitions(changes))
+        for before, after in transitions(changes):
+            for each in (before, after):
+                if each is not None:
+                    self.faults.drop(NODE, each.name)
+            self._use.observe_nodes([(before, after)])
 
     def observe_namespaces(self, changes: Sequence[Change[Namespace]]) -> None:
         """Process changes of namespaces."""
@@ -179,17 +191,16 @@ class ClusterState:
         """
         world = self._world
         if self._tree_changed:
-            tree = Tree.of(record.group for record in self.groups.values())
-            flavors = dict(self.flavors)
-            inactive = inactive_groups(tree, flavors, self.settings.max_depth)
+            tree, flavors, inactive = read_tree(self.groups, self.flavors, self.faults, self.settings.max_depth)
             world = replace(world, tree=tree, flavors=flavors, inactive=inactive)
         if self._use.changed:
             world = self._with_use(world)
         if self._over_since is not None:
             world = replace(world, over_since=self._over_since)
-        changes = self.work.changes()
-        if changes:
-            world = world.with_changes(changes)
+        while changes := self.work.changes():
+            world, failed = with_each(world, changes)
+            for workload, error in failed:
+                self.set_aside(workload, error)
         self._tree_changed = False
         self._over_since = None
         self._world = world
@@ -203,6 +214,27 @@ class ClusterState:
         if world.past_use is not self.history.amounts:
             world = self._world = replace(world, past_use=self.history.amounts)
         return world
+
+    def set_aside(self, part: WorldPart, error: Exception) -> bool:
+        """Let this object count as little as possible until it changes; False: it is another one by now.
+
+        Of a leaf with many such workloads, the leaf is set aside.
+        """
+        if isinstance(part, Workload):
+            key, leaf = self.work.key_of(part), self._group(part.group)
+            if key is None or self.work.workload(key) is not part:
+                return False
+            self.work.set_aside(key, part, error)
+            beside = sum(each.subject.group == part.group for each in self.faults.of_kind(WORKLOAD).values())
+            return leaf is None or beside < MOST_ASIDE or self.set_aside(leaf, error)
+        if isinstance(part, ClusterNode):
+            fault = Fault.of(Subject(NODE, part.name), error)
+            self.faults.set_aside(NODE, part.name, fault, part, None)
+            self._use.observe_nodes([(part, None)])
+        else:
+            set_aside_in_tree(self.faults, part, error)
+            self._tree_changed = True
+        return True
 
     @property
     def next_change(self) -> datetime | None:
@@ -219,6 +251,9 @@ class ClusterState:
 
     def _with_use(self, world: World) -> World:
         self._use.count()
+        while self._use.unjudged:
+            uid, error = self._use.unjudged.popitem()
+            self.faults.note(Subject("Pod", self._use.name_of(uid), uid), error)
         world = replace(world, nodes=self._use.nodes(), largest_nodes=self._use.largest_nodes())
         if self.settings.capacity_source is not CapacitySource.NODES:
             return world

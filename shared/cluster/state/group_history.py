@@ -3,13 +3,14 @@
 See docs/specification.md §3.8 and §7.1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec.structs import replace
 
 from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.faults.register import GROUP, Faults, Subject
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
 from shared.quota.measure.inputs.world import OverSince
@@ -19,7 +20,7 @@ from shared.quota.measure.inputs.written_status import (
     read_history,
     read_over_since,
 )
-from shared.resources import Amount
+from shared.resources import Amount, FlavorResource
 
 _SHORTEST: Final = timedelta(minutes=1)
 _WRITES: Final = 12
@@ -65,11 +66,19 @@ def _rounding(amount: Amount) -> Amount:
     return 2 + amount // 1000
 
 
-def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime) -> UseHistory:
+def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime, faults: Faults) -> UseHistory:
     """Return the history in the statuses of the groups, decayed to `now`."""
-    return read_history(((record.group.name, record.status) for record in records), half_life, now)
+    leaves: dict[str, Mapping[FlavorResource, Amount]] = {}
+    for record in records:
+        with faults.about(Subject(GROUP, record.group.name, record.uid)):
+            leaves.update(read_history([(record.group.name, record.status)], half_life, now).amounts)
+    return UseHistory.read(half_life, leaves, now)
 
 
-def over_since_of(records: Iterable[GroupStatusRecord]) -> OverSince:
+def over_since_of(records: Iterable[GroupStatusRecord], faults: Faults) -> OverSince:
     """(group, key) -> the time in its status; keys that are no longer over drop out with the next plan."""
-    return read_over_since((record.group.name, record.status) for record in records)
+    found: dict[tuple[str, FlavorResource], datetime] = {}
+    for record in records:
+        with faults.about(Subject(GROUP, record.group.name, record.uid)):
+            found.update(read_over_since([(record.group.name, record.status)]))
+    return found

@@ -11,6 +11,7 @@ from datetime import datetime
 from shared.api.core.pod import Pod
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.delays import Delay
+from shared.cluster.state.faults.register import Faults
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.projections import FinishedOwner
 from shared.cluster.state.observed.workload_reader import WorkloadReader
@@ -26,8 +27,8 @@ from shared.quota.model.workload import Workload
 class WorkloadCache(WorkloadReadings):
     """Turns what the watches report and what is decided into changes of the workloads."""
 
-    def __init__(self, reader: WorkloadReader, job_pods: JobPods) -> None:
-        super().__init__(reader, job_pods)
+    def __init__(self, reader: WorkloadReader, job_pods: JobPods, faults: Faults) -> None:
+        super().__init__(reader, job_pods, faults)
         self.unseen_pods: set[str] = set()
         """Deleted owners of pods whose pods have not been seen yet; the executor removes them and sets a time limit."""
         self._finished: set[str] = set()

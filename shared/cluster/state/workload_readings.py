@@ -4,11 +4,14 @@ What counts is what the objects say, overlaid with decisions under way, with ann
 with what the pods of a Job really use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from shared.api.core.pod import Pod
 from shared.cluster.state.assumptions import Assumptions
+from shared.cluster.state.faults.register import WORKLOAD, Fault, Faults, Subject
+from shared.cluster.state.faults.stand_ins import stand_in
 from shared.cluster.state.observed.group_members import GroupMembers, names_of
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.object_store import ObjectStore, PodRef
@@ -27,8 +30,9 @@ from shared.quota.model.workload import Claim, Workload, WorkloadId
 class WorkloadReadings(WorkloadIndex):
     """The workloads as they count now, and the objects they are read from; `WorkloadCache` says which changed."""
 
-    def __init__(self, reader: WorkloadReader, job_pods: JobPods) -> None:
+    def __init__(self, reader: WorkloadReader, job_pods: JobPods, faults: Faults) -> None:
         super().__init__()
+        self.faults = faults
         self.unadmitted_running: dict[str, Workload] = {}
         """Workloads that run without an admission."""
         self.incomplete: set[str] = set()
@@ -107,6 +111,12 @@ class WorkloadReadings(WorkloadIndex):
         objects = self.unwritten.over(key, self._objects.all_of(key))
         if not objects:
             return
+        try:
+            self._read(key, objects)
+        except Exception as error:
+            self._set_unreadable(key, objects[0], error)
+
+    def _read(self, key: str, objects: Sequence[WorkloadObject]) -> None:
         reading = self._awaiting_its_group(key, objects, self._reader.read(key, objects, self._started_apart(key)))
         workload = reading.workload
         self._note_start_time(key, objects[0], workload)
@@ -117,6 +127,43 @@ class WorkloadReadings(WorkloadIndex):
             workload = self._with_pods(key, objects[0], workload)
         self._note_problems(key, reading.problems)
         self._set(key, workload)
+
+    def _set_unreadable(self, key: str, first: WorkloadObject, error: Exception) -> None:
+        """Count as little as possible of a workload whose objects cannot be read, until they change.
+
+        Of what has never been read, the pods count as those of other programs do.
+        """
+        before, metadata = self.workload(key), first.metadata
+        kind, group = (type(first).__name__, "") if before is None else (before.kind, before.group)
+        name = f"{metadata.namespace}/{metadata.name}"
+        fault = Fault.of(Subject(kind, name, metadata.uid, group), error)
+        instead = None if before is None else stand_in(before, fault.message)
+        self._set(key, instead)
+        self.faults.set_aside(WORKLOAD, key, fault, error, instead)
+
+    def set_aside(self, key: str, workload: Workload, error: Exception) -> None:
+        """Count as little as possible of a workload on which a step fails, until it changes."""
+        fault = Fault.of(self.subject_of(key), error)
+        self.faults.set_aside(WORKLOAD, key, fault, workload, stand_in(workload, fault.message))
+        self.assumptions.abandon(key)
+        self._count(key)
+
+    def subject_of(self, key: str) -> Subject:
+        """Return how a fault names this workload."""
+        found = self.workload(key)
+        return Subject(WORKLOAD, key, key) if found is None else Subject(found.kind, found.key, found.uid, found.group)
+
+    @contextmanager
+    def set_aside_if_fails(self, key: str) -> Iterator[None]:
+        """Set the workload aside if this block fails: it is about nothing else."""
+        try:
+            yield
+        except Exception as error:
+            workload = self.workload(key)
+            if workload is None:
+                self.faults.note(self.subject_of(key), error)
+            else:
+                self.set_aside(key, workload, error)
 
     def _started_apart(self, group: str) -> int:
         """How many pods of this group run as workloads of their own, because they were created while another ended."""
@@ -138,7 +185,7 @@ class WorkloadReadings(WorkloadIndex):
 
     def _with_history(self, key: str, first: WorkloadObject, workload: Workload) -> Workload:
         """Return the workload, given what it was until now and what refused writes have shown."""
-        before = self.workload(key)
+        before = None if self.faults.is_aside(WORKLOAD, key) else self.workload(key)
         if sort_of(first).can_be_revoked:
             workload = self.revoked_starts.judge(key, before, first, workload)
         if sort_of(first).may_stop_early:
@@ -188,6 +235,9 @@ class WorkloadReadings(WorkloadIndex):
         for served in self._orphaned.served(workload, key in self.assumptions):
             self._set(served, None)
         workload = None if workload is None else self._reader.with_all_devices(workload)
+        workload = self.faults.in_place_of(WORKLOAD, key, workload)
+        if self.faults.is_aside(WORKLOAD, key):
+            self.unadmitted_running.pop(key, None)
         before, workload = self.workload(key), self.unless_hidden(key, workload)
         if workload is None:
             self.unadmitted_running.pop(key, None)

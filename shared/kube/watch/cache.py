@@ -56,6 +56,12 @@ class _Identified(msgspec.Struct, gc=False):
 _identify = msgspec.json.Decoder(_Identified).decode
 
 
+def _name_in(record: object) -> tuple[str, str]:
+    """Return namespace and name as far as the record says them."""
+    named = getattr(record, "metadata", record)
+    return getattr(named, "namespace", ""), getattr(named, "name", "")
+
+
 class State(Generic[R]):
     """Records by uid, and the objects that could not be projected."""
 
@@ -116,6 +122,17 @@ class Cache(State[R]):
         meta = _identify(raw).metadata
         self.undecodable.pop(meta.uid, None)
         return meta.resource_version, self._set(meta.uid, None)
+
+    def set_aside(self, change: Change[R], reason: str) -> Undecodable:
+        """Drop the object of a change that could not be taken; its next change is one that appears."""
+        if isinstance(change, Undecodable):
+            return change
+        uid = next((uid for uid, record in self.records.items() if record is change.after), "")
+        if change.after is None:
+            return Undecodable("", "", uid, reason)
+        self.records.pop(uid, None)
+        found = self.undecodable[uid] = Undecodable(*_name_in(change.after), uid, reason)
+        return found
 
     def _set(self, uid: str, record: R | None) -> Changed[R] | None:
         before = self.records.get(uid)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from random import Random
 from typing import Any, Final, Generic, NoReturn, TypeVar
@@ -23,6 +23,7 @@ from shared.kube.watch.backoff import Backoff
 from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
 from shared.kube.watch.pace import Pace
 from shared.kube.watch.stream import EndlessLine, Lines, read_bookmark, split_event
+from shared.problems import place_of
 
 __all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings"]
 
@@ -257,9 +258,33 @@ class Watch(Generic[R]):
 
     def _tell(self, changes: list[Change[R]]) -> None:
         if changes:
-            self._sink(changes)
+            try:
+                self._sink(changes)
+            except Exception as error:
+                self._tell_one_by_one(changes, error)
         if self._fresh is None:
             self.synced.set()
+
+    def _tell_one_by_one(self, changes: list[Change[R]], error: Exception) -> None:
+        """Tell each again: a sink takes a change twice. An object of which that fails counts as one that is gone.
+
+        Raises what the sink raises without any change.
+        """
+        self._sink([])
+        _log.critical("change not taken: our own bug; looking for the object", exc_info=error, extra=self._facts())
+        for change in changes:
+            try:
+                self._sink([change])
+            except Exception as fault:
+                self._set_aside(change, fault)
+
+    def _set_aside(self, change: Change[R], fault: Exception) -> None:
+        problem = self._cache.set_aside(change, f"{type(fault).__name__}: {fault} at {place_of(fault)}"[:500])
+        named = {"object": f"{problem.namespace}/{problem.name}".strip("/"), "uid": problem.uid}
+        _log.critical("object set aside: our own bug", extra=self._facts(**named, why=problem.reason), exc_info=fault)
+        gone = Changed(change.before, None) if isinstance(change, Changed) and change.before is not None else None
+        with suppress(Exception):
+            self._sink([problem] if gone is None else [gone, problem])
 
     def _hear(self) -> None:
         self._heard = time.monotonic()

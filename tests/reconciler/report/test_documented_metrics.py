@@ -6,8 +6,10 @@ from typing import cast
 
 from prometheus_client import CollectorRegistry
 
+from reconciler.report.fault_reports import FaultReports
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.visibility.front.metrics import VisibilityMetrics
+from shared.cluster.state.faults.register import Faults
 from shared.kube.events.recorder import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watches import Watches
@@ -40,7 +42,8 @@ def documented() -> set[str]:
 
 def exported() -> set[str]:
     registry = CollectorRegistry()
-    metrics = ReconcilerMetrics(registry)
+    metrics = ReconcilerMetrics(registry, Faults())
+    FaultReports(Faults(), registry)
     snapshot = measure(world("root 8\n  vision 4"), NOW)
     metrics.groups.show(snapshot, plan(snapshot))
     WebhookMetrics(registry)

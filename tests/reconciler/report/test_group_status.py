@@ -8,6 +8,7 @@ import msgspec
 from reconciler.report.group_status import status_of
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
+from shared.cluster.state.faults.register import Faults
 from shared.cluster.state.group_history import over_since_of
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.counts import Counts
@@ -102,7 +103,7 @@ def test_over_runtime_times_are_read_back_by_key() -> None:
     assert conditions(status)["OverRuntime"] == ("True", "Borrowing")
     assert {each.type: each.last_transition_time for each in status.conditions}["OverRuntime"] == after(-30)
     stored = msgspec.json.decode(msgspec.json.encode(status), type=QuotaGroupStatus)
-    assert over_since_of([record("vision", seen, stored), record("ops", seen)]) == over
+    assert over_since_of([record("vision", seen, stored), record("ops", seen)], Faults()) == over
 
 
 def test_condition_keeps_its_transition_time_while_its_status_is_unchanged() -> None:

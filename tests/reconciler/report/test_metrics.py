@@ -5,6 +5,7 @@ from datetime import timedelta
 from prometheus_client import CollectorRegistry
 
 from reconciler.report.metrics import OTHERS, PAIRS, ReconcilerMetrics
+from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.decisions import Evict, EvictionRule, Requeue, Start, Tier
 from shared.quota.model.workload import EvictionReason
 from tests.builders import NOW, after, pending, running
@@ -17,7 +18,7 @@ def eviction(group: str) -> Evict:
 
 def test_eviction_metrics_have_giver_taker_and_run_time() -> None:
     registry = CollectorRegistry()
-    metrics = ReconcilerMetrics(registry)
+    metrics = ReconcilerMetrics(registry, Faults())
     metrics.evicted(eviction("b"), NOW, "a")
     metrics.evicted(eviction("b"), NOW, None)
     read = registry.get_sample_value
@@ -29,7 +30,7 @@ def test_eviction_metrics_have_giver_taker_and_run_time() -> None:
 
 def test_number_of_giver_and_taker_pairs_is_bounded() -> None:
     registry = CollectorRegistry()
-    metrics = ReconcilerMetrics(registry)
+    metrics = ReconcilerMetrics(registry, Faults())
     for number in range(PAIRS + 3):
         metrics.evicted(eviction("b"), NOW, f"taker-{number}")
     metrics.evicted(eviction("b"), NOW, "taker-0")
@@ -40,7 +41,7 @@ def test_number_of_giver_and_taker_pairs_is_bounded() -> None:
 
 def test_start_observes_wait_time_and_entitled_time() -> None:
     registry = CollectorRegistry()
-    metrics = ReconcilerMetrics(registry)
+    metrics = ReconcilerMetrics(registry, Faults())
     waited = pending("a", 1, "waited", queued=after(-100))
     metrics.started(Start(waited, {}, Tier.ENTITLED), NOW, timedelta(seconds=4), 0.02)
     metrics.started(Start(waited, {}, Tier.OPPORTUNISTIC), NOW, timedelta(), 0.02)

@@ -6,6 +6,7 @@ import msgspec
 
 from reconciler.report.events import WorkloadEvents, placement_text
 from reconciler.report.placement_events import PlacementEvents
+from shared.cluster.state.faults.register import Faults
 from shared.cluster.state.observed.projections import project_pod
 from shared.cluster.state.workload_cache import WorkloadCache
 from shared.quota.measure.snapshot import measure
@@ -25,6 +26,8 @@ class Cache(WorkloadCache):
         self.found: Workload | None = workload
         self.why = ["no cpu", "no gpu", "no cpu"]
         self.newly_started = {"u1": None}
+
+        self.faults = Faults()
 
     def workload(self, _key: str) -> Workload | None:
         return self.found

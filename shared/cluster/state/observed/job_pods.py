@@ -97,10 +97,10 @@ class JobPods:
         }
 
     def _remove(self, pod: UsingPod) -> None:
-        pods = self._of_job[pod.job]
-        del pods[pod.uid]
+        pods = self._of_job.get(pod.job, {})
+        pods.pop(pod.uid, None)
         if not pods:
-            del self._of_job[pod.job]
+            self._of_job.pop(pod.job, None)
 
     def __contains__(self, job: str) -> bool:
         return job in self._of_job

@@ -99,6 +99,8 @@ class NodeUsage:
     """Use by unmanaged pods of the group `system`, as counted last; another object when it changed."""
     others: UseByKey = field(default_factory=dict)
     """Use by all other unmanaged pods."""
+    unjudged: dict[str, Exception] = field(default_factory=dict)
+    """Pods that count as before because judging them has failed; who feeds this removes them."""
     _nodes: dict[str, ClusterNode] = field(default_factory=dict)
     _now: datetime = _START
     _losses: dict[str, datetime] = field(default_factory=dict)
@@ -240,7 +242,12 @@ class NodeUsage:
             return
         system, others = dict(self.system), dict(self.others)
         for uid in self._dirty:
-            before, after = self._counted.pop(uid, None), self._judge(uid)
+            try:
+                after = self._judge(uid)
+            except Exception as error:
+                self.unjudged[uid] = error
+                continue
+            before = self._counted.pop(uid, None)
             if before is not None:
                 _add(system if before.is_system else others, before, -1)
             if after is not None:
@@ -249,6 +256,11 @@ class NodeUsage:
         self._dirty.clear()
         self.system = self.system if system == self.system else system
         self.others = self.others if others == self.others else others
+
+    def name_of(self, uid: str) -> str:
+        """Return namespace/name of a pod; empty once it is gone."""
+        pod = self._pods.get(uid)
+        return "" if pod is None else f"{pod.namespace}/{pod.name}"
 
     def _is_managed(self, pod: UsingPod) -> bool:
         """By its Job or pod group, or, if it joined that later, by itself."""

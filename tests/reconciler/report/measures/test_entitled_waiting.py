@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from reconciler.report.measures.entitled_waiting import FIRST, EntitledWaiting
+from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -25,7 +26,7 @@ LENT = [running("b", 4, "full"), running("b", 4, "borrower", since=after(-60))]
 
 def looked(at: datetime, found: World, known: EntitledWaiting | None = None) -> EntitledWaiting:
     entitled = known or EntitledWaiting()
-    for _ in entitled.look(plan(measure(found, at))):
+    for _ in entitled.look(plan(measure(found, at)), Faults()):
         pass
     return entitled
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from reconciler.report.measures.queue_waits import QueueWait, queue_waits
+from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
@@ -23,7 +24,7 @@ def test_each_leaf_shows_its_head_and_the_reasons_of_skipped_workloads() -> None
         pending("b", 1, "failed", queued=after(-20), not_before=after(60)),
     ]
     decided = plan(measure(world("root 8\n  a 4\n  b 4\n  idle 0", workloads), NOW))
-    assert sorted(queue_waits(decided, after(10))) == [
+    assert sorted(queue_waits(decided, after(10), Faults())) == [
         QueueWait("a", WaitReason.HELD, 100 * SECOND),
         QueueWait("a", WaitReason.WAITING_FOR_QUOTA, 60 * SECOND),
         QueueWait("b", WaitReason.BACKING_OFF, 30 * SECOND),
@@ -32,7 +33,7 @@ def test_each_leaf_shows_its_head_and_the_reasons_of_skipped_workloads() -> None
 
 def test_workload_started_in_this_cycle_is_not_listed() -> None:
     decided = plan(measure(world("root 8\n  a 4", [pending("a", 1, "starts")]), NOW))
-    assert list(queue_waits(decided, NOW)) == []
+    assert list(queue_waits(decided, NOW, Faults())) == []
 
 
 def test_reasons_that_differ_only_in_amounts_are_equal() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from reconciler.report.measures.resource_seconds import Flow, ResourceSeconds, flows_below
+from shared.cluster.state.faults.register import Faults
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from tests.builders import NOW, after, running, world
@@ -45,7 +46,7 @@ def test_parent_passes_on_what_its_children_borrow() -> None:
 
 
 def test_resource_seconds_add_up_over_time() -> None:
-    sums = ResourceSeconds()
+    sums = ResourceSeconds(Faults())
     lent = measure(world(LENDING, [running("b", 6, "b")]), NOW)
     sums.sample(lent, NOW)
     assert sums.totals == {}
@@ -58,7 +59,7 @@ def test_resource_seconds_add_up_over_time() -> None:
 
 
 def test_deleted_group_is_no_longer_counted() -> None:
-    sums = ResourceSeconds()
+    sums = ResourceSeconds(Faults())
     sums.sample(measure(world(LENDING, [running("b", 6, "b")]), NOW), NOW)
     sums.sample(measure(world("root 8\n  b 4", [running("b", 6, "b")]), NOW), after(1))
     sums.sample(measure(world("root 8\n  b 4", [running("b", 6, "b")]), NOW), after(2))

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus
+from shared.cluster.state.faults.register import Faults
 from shared.cluster.state.group_history import history_of, past_use_to_write, with_past_use
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.inputs.past_use import UseHistory
@@ -46,7 +47,7 @@ def test_next_leader_reads_past_use_decayed_to_now() -> None:
     status = with_past_use(QuotaGroupStatus(quotas=[QuotaStatus(used={GPU: "1"}), QuotaStatus(flavor="t4")]), written)
     assert read_past_use(status) == written
     record = GroupStatusRecord("a", 1, BUSY.tree["a"], status)
-    history = history_of([record], HOUR, after(3600))
+    history = history_of([record], HOUR, after(3600), Faults())
     assert history.amounts == {"a": {KEY: 2_000_000}}
     history = history.after(BUSY, after(3600))
     assert history.amounts["a"] == history.amounts["root"]
@@ -55,7 +56,7 @@ def test_next_leader_reads_past_use_decayed_to_now() -> None:
 
 def test_past_use_is_neither_read_nor_written_without_a_half_life() -> None:
     record = GroupStatusRecord("a", 1, BUSY.tree["a"], with_past_use(QuotaGroupStatus(), WrittenPastUse(NOW, {KEY: 1})))
-    history = history_of([record], timedelta(), NOW).after(BUSY, after(60))
+    history = history_of([record], timedelta(), NOW, Faults()).after(BUSY, after(60))
     assert history.amounts == {}
     assert past_use_to_write("a", history, NO_PAST_USE).time in (None, NOW)
 

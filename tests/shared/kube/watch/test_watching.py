@@ -1,6 +1,7 @@
 """A watch knows what there is, whatever happens to its server and the way to it. Against a real API server."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -150,6 +151,39 @@ async def test_selectors_are_applied_by_the_server(client: Client, namespace: st
     await put(client, namespace, "b", "1")
     async with watching(client, namespace, fields="metadata.name=b") as (_, seen):
         assert seen.things == {"b": "1"}
+
+
+async def test_object_whose_change_the_sink_cannot_take_is_set_aside_until_it_changes(
+    client: Client, namespace: str
+) -> None:
+    class Bitter(Seen):
+        def __call__(self, changes: Sequence[Change[Thing]]) -> None:
+            if any(isinstance(each, Changed) and each.after and each.after.value == "bitter" for each in changes):
+                raise LookupError("bitter")
+            super().__call__(changes)
+
+    for name, value in (("a", "1"), ("b", "bitter"), ("c", "1")):
+        await put(client, namespace, name, value)
+    seen = Bitter()
+    watch = Watch(client, CONFIG_MAPS, project, seen, namespace=namespace, settings=QUICK)
+    task = asyncio.create_task(watch.run())
+    try:
+        await until(lambda: len(watch.undecodable) == 1)
+        assert seen.things == {"a": "1", "c": "1"}
+        (problem,) = seen.undecodable
+        assert problem.name == "b"
+        assert re.fullmatch(
+            r"LookupError: bitter at shared/kube/watch/watching.py:\d+ _tell_one_by_one", problem.reason
+        )
+        await put(client, namespace, "a", "bitter")
+        await until(lambda: "a" not in seen.things)
+        await put(client, namespace, "b", "2")
+        await put(client, namespace, "a", "3")
+        await until(lambda: seen.things == {"a": "3", "b": "2", "c": "1"})
+        assert watch.undecodable == {}
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 async def test_server_without_streaming_lists_is_listed_in_pages(

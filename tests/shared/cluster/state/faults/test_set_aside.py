@@ -1,0 +1,199 @@
+"""What counts in place of an object on which a step fails, and until when."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shared.api.names import HOLD_LABEL
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state import workload_readings
+from shared.cluster.state.cluster_state import MOST_ASIDE, ClusterState
+from shared.cluster.state.fault_search import decide_from_scratch
+from shared.cluster.state.faults.register import FLAVOR, GROUP, NODE, WORKLOAD
+from shared.cluster.state.faults.stand_ins import stand_in
+from shared.cluster.state.faults.worlds import most_suspicious
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.cluster.state.observed.workload_reader import WorkloadReader
+from shared.kube.watch.cache import Changed
+from shared.quota.decide.state import equivalence
+from shared.quota.measure.static import static_state
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import Entry, Group
+from shared.quota.model.workload import Claim
+from shared.resources import FlavorResource
+from tests.builders import NOW, after, evicting, pending, running, world
+from tests.shared.cluster.state.objects import a_job, answered, running_job, work
+
+
+class Fault(Exception):
+    """A bug."""
+
+
+def started(state: ClusterState) -> set[str]:
+    _, decided = decide_from_scratch(state, NOW)
+    return {each.workload.key for each in decided.starts}
+
+
+def failing_on(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, bad: str) -> None:
+    """Let the function fail where an argument is called so."""
+    original = getattr(module, name)
+
+    def step(*arguments: Any) -> Any:
+        if any(bad in (getattr(each, "key", ""), getattr(each, "name", ""), each) for each in arguments):
+            raise Fault(bad)
+        return original(*arguments)
+
+    monkeypatch.setattr(module, name, step)
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing_on(monkeypatch, equivalence, "assignments_of", "ns/bad")
+
+
+@pytest.fixture(autouse=True)
+def _with_quotas(state: ClusterState) -> None:
+    for name in ("vision", "nlp"):
+        group = Group(name, quotas=(Entry("default", min={"cpu": 4000}),))
+        state.observe_groups([Changed(state.groups[name], GroupStatusRecord(name, 1, group, QuotaGroupStatus()))])
+
+
+def test_pending_workload_on_which_planning_fails_waits_until_it_changes(state: ClusterState, failing: None) -> None:
+    bad = a_job("u2", name="bad")
+    state.observe_jobs([Changed(None, a_job("u1", name="good")), Changed(None, bad)])
+    assert started(state) == {"ns/good"}
+    (fault,) = state.faults.aside
+    assert (fault.subject.kind, fault.subject.name, fault.subject.group) == ("Job", "ns/bad", "vision")
+    assert fault.place.startswith("shared/quota/decide/")
+    found = state.work.workload("u2")
+    assert found is not None
+    assert (found.hold, found.hold_reason, found.request) == (True, fault.message, {})
+    edited = a_job("u2", name="bad", labels={**bad.metadata.labels, HOLD_LABEL: "true"})
+    state.observe_jobs([Changed(bad, edited)])
+    assert state.faults.aside == []
+    assert started(state) == {"ns/good"}
+
+
+def test_group_on_which_measuring_fails_is_out_of_the_tree_until_it_changes(
+    state: ClusterState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing_on(monkeypatch, static_state, "read_leaf_settings", "nlp")
+    state.observe_jobs([Changed(None, a_job("u1", name="good"))])
+    assert started(state) == {"ns/good"}
+    assert list(state.faults.of_kind(GROUP)) == ["nlp"]
+    inactive = state.world().inactive["nlp"]
+    assert (inactive.reason, inactive.detached) == ("SetAside", True)
+    monkeypatch.undo()
+    assert "nlp" in state.world().inactive
+    record = GroupStatusRecord("nlp", 2, Group("nlp", allow_lending=False), QuotaGroupStatus())
+    state.observe_groups([Changed(state.groups["nlp"], record)])
+    assert state.world().inactive == {}
+
+
+def test_group_that_is_deleted_is_set_aside_no_more(state: ClusterState) -> None:
+    state.set_aside(state.groups["nlp"].group, Fault())
+    assert state.world().inactive.keys() == {"nlp"}
+    state.observe_groups([Changed(state.groups["nlp"], None)])
+    assert (state.world().inactive, state.faults.aside) == ({}, [])
+
+
+def test_root_that_is_set_aside_stops_every_start(state: ClusterState) -> None:
+    state.set_aside(state.groups["root"].group, Fault())
+    state.observe_jobs([Changed(None, a_job())])
+    assert started(state) == set()
+    assert {name: why.detached for name, why in state.world().inactive.items()} == dict.fromkeys(
+        ("root", "vision", "nlp"), False
+    )
+
+
+def test_flavor_and_node_that_are_set_aside_are_absent_until_they_change(state: ClusterState) -> None:
+    flavor = Flavor("a100")
+    state.observe_flavors([Changed(None, flavor)])
+    node = state.world().nodes[0]
+    state.set_aside(flavor, Fault())
+    state.set_aside(node, Fault())
+    assert (dict(state.world().flavors), state.world().nodes) == ({}, ())
+    assert (list(state.faults.of_kind(FLAVOR)), list(state.faults.of_kind(NODE))) == (["a100"], ["node-0"])
+    changed = replace(node, allocatable={"cpu": 1})
+    state.observe_nodes([Changed(node, changed)])
+    state.observe_flavors([Changed(flavor, Flavor("a100", node_labels={"a": "b"}))])
+    assert (list(state.world().flavors), state.world().nodes) == (["a100"], (changed,))
+    assert state.faults.aside == []
+
+
+def test_running_workload_that_cannot_be_read_counts_as_before_and_is_not_stopped(
+    state: ClusterState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = answered(running_job())
+    state.observe_jobs([Changed(None, job)])
+    (before,) = work(state)
+    monkeypatch.setattr(WorkloadReader, "read", lambda *_: (_ for _ in ()).throw(Fault()))
+    state.observe_jobs([Changed(job, answered(running_job(annotations={}, generation=2)))])
+    (found,) = work(state)
+    assert found.request == before.request
+    assert (found.preemptible, found.is_answered) == (False, False)
+    assert list(state.faults.of_kind(WORKLOAD)) == ["u1"]
+    monkeypatch.undo()
+    state.observe_jobs([Changed(job, job)])
+    assert work(state) == [before]
+    assert state.faults.aside == []
+
+
+def test_workload_that_was_never_read_does_not_count(state: ClusterState, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = workload_readings.WorkloadReadings._started_apart
+    monkeypatch.setattr(
+        workload_readings.WorkloadReadings,
+        "_started_apart",
+        lambda self, key: original(self, key) if key != "u2" else [].pop(),
+    )
+    state.observe_jobs([Changed(None, a_job("u2", name="bad")), Changed(None, a_job("u1", name="good"))])
+    assert started(state) == {"ns/good"}
+    assert [each.subject.name for each in state.faults.aside] == ["ns/bad"]
+
+
+def test_leaf_with_many_such_workloads_is_set_aside_itself(state: ClusterState) -> None:
+    state.observe_jobs([Changed(None, a_job(f"u{number}", name=f"j{number}")) for number in range(MOST_ASIDE)])
+    for workload in work(state):
+        assert "vision" not in state.faults.of_kind(GROUP)
+        assert state.set_aside(workload, Fault())
+    assert "vision" in state.faults.of_kind(GROUP)
+
+
+def test_where_even_the_stand_in_fails_nothing_counts(state: ClusterState) -> None:
+    state.observe_jobs([Changed(None, a_job())])
+    (workload,) = work(state)
+    state.set_aside(workload, Fault())
+    (instead,) = work(state)
+    state.set_aside(instead, Fault())
+    assert work(state) == []
+
+
+def test_what_runs_keeps_its_use_and_what_ends_ends() -> None:
+    runs = running("vision", {"cpu": 2}, ready=False)
+    found = stand_in(runs, "why")
+    assert found.admission is not None
+    assert (found.request, found.preemptible, found.is_answered) == ({"cpu": 2}, False, False)
+    assert found.admission.ready
+    assert stand_in(evicting(runs), "why").is_evicting
+    assert world("root 8\n  vision 4", [found]).workloads_of("vision").use.keys() == {FlavorResource("default", "cpu")}
+
+
+def test_of_two_that_fail_together_the_one_that_changed_is_to_blame() -> None:
+    preemptor = pending("nlp", 1, "waits", created=after(60))
+    victim = running("vision", 1, "names")
+    claim = Claim(preemptor.key, preemptor.uid, {}, NOW)
+    last = world("root 8\n  vision 4\n  nlp 4", [victim, preemptor])
+    changed = replace(victim, claim=claim)
+    assert most_suspicious([preemptor, changed], last) is changed
+    assert most_suspicious([preemptor, changed], None) is preemptor
+
+
+def test_bug_that_concerns_no_object_is_raised(state: ClusterState, monkeypatch: pytest.MonkeyPatch) -> None:
+    def always(*_: object) -> None:
+        raise Fault
+
+    monkeypatch.setattr("shared.cluster.state.fault_search.measure", always)
+    state.observe_jobs([Changed(None, a_job())])
+    with pytest.raises(Fault):
+        decide_from_scratch(state, NOW)
