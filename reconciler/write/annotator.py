@@ -9,7 +9,7 @@ from reconciler.report.events import WorkloadEvents
 from reconciler.write import annotations, patches
 from reconciler.write.workload_writer import WriteOutcome
 from reconciler.write.write_queue import DONE, WriteQueue
-from shared.api.annotations import BadAnnotation
+from shared.api.annotations import BadAnnotation, read_annotations
 from shared.api.names import ADMISSION, EVICTION, NOTICE
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.unwritten import AnnotationPatch
@@ -30,13 +30,19 @@ class Annotator:
         self._events = events
 
     def adopt(self, key: str, flavors: Flavors, now: datetime) -> None:
-        """Count a workload that runs without an admission, and write the admission."""
+        """Count a workload that runs without an admission, and write the admission.
+
+        One that does not count says since when the workload has run: a group that covers more resources than before
+        makes no workload a younger one.
+        """
         objects = self._writes.free_objects(key)
         workload = self._work.unadmitted_running.get(key)
         if not objects or workload is None:
             return
-        text = annotations.write_admission(flavors, now, self._work.members_named(key, objects))
-        adopted = replace(workload, admission=Admission(flavors, now), hold=False)
+        known = read_annotations(objects[0].metadata.annotations, now).admission
+        since = now if known is None else min(known.time, now)
+        text = annotations.write_admission(flavors, since, self._work.members_named(key, objects))
+        adopted = replace(workload, admission=Admission(flavors, since), hold=False)
         if self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text)):
             self._events.adopted(workload.group, objects, flavors)
 

@@ -20,7 +20,16 @@ from shared.cluster.state.faults.worlds import WorldPart, with_each
 from shared.cluster.state.observed.device_users import DeviceOwner, DeviceUsers, PodTransitions
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.kind_projection import KindRecord
-from shared.cluster.state.observed.projections import FinishedOwner, GroupStatusRecord, PodRecord
+from shared.cluster.state.observed.made_objects import MadeObjects
+from shared.cluster.state.observed.projections import (
+    FinishedOwner,
+    GroupStatusRecord,
+    PodRecord,
+    identify_owner,
+    identify_pod,
+    pod_alone,
+    pod_of_another,
+)
 from shared.cluster.state.observed.workload_reader import WorkloadReader
 from shared.cluster.state.workload_cache import WorkloadCache
 from shared.kube.watch.cache import Change, transitions
@@ -57,6 +66,8 @@ class ClusterState:
         )
         self.faults = Faults()
         self.work = WorkloadCache(reader, self._job_pods, self.faults)
+        self._made_owners = MadeObjects[DeviceOwner](self._governs, identify_owner, _itself, _nothing)
+        self._made_pods = MadeObjects(self._governs, identify_pod, pod_alone, pod_of_another)
         self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
@@ -79,11 +90,11 @@ class ClusterState:
 
     def observe_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
         """Process changes of Jobs, including finished and deleted ones."""
-        self._observe_owned(transitions(changes))
+        self._observe_owned(self._made_owners.seen(transitions(changes)))
 
     def observe_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
         """Process changes of objects of governed kinds, including finished and deleted ones."""
-        self._observe_owned(transitions(changes))
+        self._observe_owned(self._made_owners.seen(transitions(changes)))
 
     def _observe_owned(self, changes: Iterable[Transition[DeviceOwner]]) -> None:
         for before, after in changes:
@@ -93,7 +104,10 @@ class ClusterState:
 
     def observe_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
         """Process changes of pods, including ended and deleted ones."""
-        self._observe_pods(self._device_users.with_devices([*transitions(changes)]))
+        self._observe_made_pods(self._made_pods.seen(transitions(changes)))
+
+    def _observe_made_pods(self, changes: Iterable[Transition[PodRecord]]) -> None:
+        self._observe_pods(self._device_users.with_devices([*changes]))
 
     def observe_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
         """Process changes of ResourceClaims and their templates."""
@@ -246,8 +260,18 @@ class ClusterState:
         self._observe_owners()
 
     def _observe_owners(self) -> None:
-        self._use.observe_owners(self.work.added_or_removed)
+        keys = set(self.work.added_or_removed)
+        self._use.observe_owners(keys)
         self.work.added_or_removed.clear()
+        owners, pods = self._made_owners.judge_again(keys), self._made_pods.judge_again(keys)
+        if owners:
+            self._observe_owned(owners)
+        if pods:
+            self._observe_made_pods(pods)
+
+    def _governs(self, key: str) -> bool:
+        """Return whether what was made for the object with this key counts for it."""
+        return self.work.knows(key) and not self.work.is_made(key)
 
     def _with_use(self, world: World) -> World:
         self._use.count()
@@ -276,9 +300,17 @@ class ClusterState:
         return {name for name in before | self._admittances if before.get(name) != self._admittances.get(name)}
 
     def _admittance(self, name: str) -> tuple[object, ...]:
-        """Return what determines which namespaces the group admits."""
-        path = [group.name for group in path_of(self._group, name) if group.name != ROOT]
+        """Return what determines which namespaces and admissions the group admits."""
+        path = [(group.name, *_flavors(group)) for group in path_of(self._group, name) if group.name != ROOT]
         return (selector_of(self._group, name), *path)
+
+
+def _itself(record: DeviceOwner) -> DeviceOwner:
+    return record
+
+
+def _nothing(_: DeviceOwner) -> None:
+    return None
 
 
 def _generation(record: GroupStatusRecord | None) -> int:
@@ -286,8 +318,12 @@ def _generation(record: GroupStatusRecord | None) -> int:
 
 
 def _place_and_selector(group: Group | None) -> tuple[object, ...]:
-    """Return the fields of a group that determine which namespaces it and its subtree admit."""
-    return () if group is None else (group.parent, group.namespace_selector)
+    """Return the fields of a group that determine which namespaces and admissions it and its subtree admit."""
+    return () if group is None else (group.parent, group.namespace_selector, _flavors(group))
+
+
+def _flavors(group: Group) -> tuple[object, ...]:
+    return tuple((entry.flavor, entry.covered) for entry in group.quotas)
 
 
 def _covered(pod: PodRecord | None) -> UsingPod | None:

@@ -147,6 +147,11 @@ class WorkloadCache(WorkloadReadings):
         """Return whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
         return self.workload(owner) is not None or owner in self._finished
 
+    def is_made(self, owner: str) -> bool:
+        """Return whether this object says that it was made for another one."""
+        found = self._objects.owner(owner)
+        return found is not None and bool(found.metadata.unit)
+
     # Internal.
 
     def _refresh(self, key: str) -> None:

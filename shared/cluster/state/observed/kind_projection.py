@@ -14,14 +14,12 @@ KindRecord = KindObject | FinishedOwner
 
 
 def project_kind(kind: Kind) -> Callable[[bytes], KindRecord | None]:
-    """Return the projection of this kind's objects to records; None for one that another object accounts for."""
+    """Return the projection of this kind's objects to records; None for a finished one that was made for another."""
 
     def project(raw: bytes) -> KindRecord | None:
         seen = read_kind_object(kind, raw)
-        if seen.metadata.unit:
-            return None
         if seen.finished:
-            return FinishedOwner(unit_key(seen.metadata.uid, seen.metadata.namespace))
+            return None if seen.metadata.unit else FinishedOwner(unit_key(seen.metadata.uid, seen.metadata.namespace))
         pod_sets = tuple(replace(each, spec=trim_placement(each.spec), annotations={}) for each in seen.pod_sets)
         return replace(seen, metadata=trim_metadata(seen.metadata), pod_sets=pod_sets)
 

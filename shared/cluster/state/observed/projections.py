@@ -13,7 +13,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
 from shared.api.core.pod import Pod, read_pod_with_claims
 from shared.api.core.pod_request import effective_request
-from shared.api.names import POD_SET_LABEL
+from shared.api.names import POD_SET_LABEL, UNIT_LABEL
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
 from shared.cluster.state.observed.interning import Interned
 from shared.cluster.state.observed.job_pods import SucceededPod
@@ -24,10 +24,11 @@ from shared.cluster.state.observed.trimming import (
     trim_metadata,
     trim_placement,
 )
+from shared.kinds.kind_object import KindObject
 from shared.quota.measure.static.node_usage import UsingPod, using_pod
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.read.groups import group_of
-from shared.quota.model.read.pods import account_of, is_covered, unit_of
+from shared.quota.model.read.pods import account_of, is_covered, unit_key, unit_of
 from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()
@@ -58,14 +59,17 @@ class PodRecord(msgspec.Struct, frozen=True):
     work: Pod | None
     using: UsingPod | None
     succeeded: SucceededPod | None = None
+    made: Pod | None = None
+    """The pod itself, if it says that it was made for an object of a governed kind."""
 
     @property
     def uid(self) -> str:
         """The uid of the pod."""
         if self.using is not None:
             return self.using.uid
-        if self.work is not None:
-            return self.work.metadata.uid
+        whole = self.work or self.made
+        if whole is not None:
+            return whole.metadata.uid
         return "" if self.succeeded is None else self.succeeded.uid
 
 
@@ -73,12 +77,10 @@ _NOTHING: Final = PodRecord(None, None)
 
 
 def project_job(raw: bytes) -> Job | FinishedOwner | None:
-    """A Job as a record; None for one that was made for an object of a governed kind, which is counted in its place."""
+    """A Job as a record; None for a finished one that was made for an object of a governed kind."""
     job = read_job(cut_job_affinity(raw))
-    if job.metadata.unit:
-        return None
     if job.has_finished:
-        return FinishedOwner(job.metadata.uid)
+        return None if job.metadata.unit else FinishedOwner(job.metadata.uid)
     template = msgspec.structs.replace(
         job.spec.template, metadata=_NO_METADATA, spec=trim_placement(job.spec.template.spec)
     )
@@ -90,11 +92,42 @@ def project_pod(raw: bytes) -> PodRecord | None:
     """Return a pod as a workload of its own, as use of its node, or both; None for neither."""
     pod = read_pod_with_claims(cut_pod_affinity(raw))
     metadata, spec, status = trim_metadata(pod.metadata), trim_placement(pod.spec), trim_conditions(pod.status)
-    pod = msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status)
+    return _record_of(msgspec.structs.replace(pod, metadata=metadata, spec=spec, status=status))
+
+
+def identify_pod(record: PodRecord) -> tuple[str, str]:
+    """Return the pod's uid, and the key of the object of a governed kind that its label names; empty: none."""
+    return record.uid, "" if record.made is None else account_of(record.made) or ""
+
+
+def pod_alone(record: PodRecord) -> PodRecord | None:
+    """Return the record of the pod as if it had no such label."""
+    pod = record.made
+    if pod is None:
+        return record
+    labels = {name: text for name, text in pod.metadata.labels.items() if name != UNIT_LABEL}
+    return _record_of(msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, labels=labels)))
+
+
+def pod_of_another(record: PodRecord) -> PodRecord | None:
+    """Return the record of a pod that the object accounts for, without the pod itself."""
+    found = msgspec.structs.replace(record, made=None)
+    return None if found == _NOTHING else found
+
+
+def identify_owner(record: Job | KindObject | FinishedOwner) -> tuple[str, str]:
+    """Return the uid of a Job or an object of a governed kind, and the key of the object that its label names."""
+    if isinstance(record, FinishedOwner):
+        return record.key, ""
+    metadata = record.metadata
+    return metadata.uid, unit_key(metadata.unit, metadata.namespace) if metadata.unit else ""
+
+
+def _record_of(pod: Pod) -> PodRecord | None:
     work = None if is_covered(pod) else pod
     using = _using(pod, is_covered=work is None)
     succeeded = _succeeded(pod) if unit_of(pod) else None
-    found = PodRecord(work, using, succeeded)
+    found = PodRecord(work, using, succeeded, pod if unit_of(pod) and not pod.has_ended else None)
     return None if found == _NOTHING else found
 
 

@@ -8,6 +8,7 @@ from shared.api.core.pod import Pod
 from shared.cluster.state.observed.interning import InternedRequests
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
+from shared.quota.model.admissions import why_no_admission
 from shared.quota.model.device_flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, PodRequest, Reading
@@ -56,6 +57,12 @@ class WorkloadReader:
         workload = reading.workload
         if workload is None:
             return reading
+        if reading.state is ObjectState.RUNNING:
+            why = why_no_admission(workload, self.group_of, self.settings)
+            if why:
+                problem = f"its admission {why}: it counts as absent"
+                reading = Reading(ObjectState.ADOPTED, replace(workload, admission=None), (*reading.problems, problem))
+                workload = replace(workload, admission=None)
         if reading.state is ObjectState.ADOPTED:
             return replace(reading, workload=replace(workload, hold=True))
         if not workload.is_pending:

@@ -8,6 +8,7 @@ import pytest
 from jsonpointer import JsonPointer
 
 from reconciler.write import patches
+from shared.api.core.job import Job
 from shared.api.core.namespace import read_namespace
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, HOLD_LABEL, POD_SET_LABEL, UNIT_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
@@ -50,12 +51,14 @@ def state() -> ClusterState:
     return made
 
 
-def written(*, suspend: bool = True, status: Any = None, **about: Any) -> dict[str, Any]:
+def written(*, suspend: bool = True, status: Any = None, managed_by: str = "", **about: Any) -> dict[str, Any]:
     """A driver of 1 cpu, and two workers of 2. Its operator has seen a suspension unless `status` says other."""
     body = jobset(replicated("driver"), replicated("workers", "2", 2), suspend=suspend)
     labels = {GROUP_LABEL: "vision", **about.pop("labels", {})}
     made = {"creationTimestamp": "2026-01-01T00:00:00Z", **about}
     stopped = {"conditions": [{"type": "Suspended", "status": "True"}]} if suspend else {}
+    if managed_by:
+        body["spec"]["managedBy"] = managed_by
     return {**body, "metadata": metadata(labels=labels, **made), "status": status or stopped}
 
 
@@ -76,13 +79,30 @@ def pod(name: str, pod_set: str, cpu: str, *, unit: str = "uid-train", phase: st
     ends = {"deletionTimestamp": "2026-01-01T02:00:00Z"} if about.get("ending") else {}
     labels = {UNIT_LABEL: unit, POD_SET_LABEL: pod_set}
     own = {"name": name, "uid": name, "namespace": about.get("namespace", "ns"), "labels": labels, **ends}
-    if about.get("orphaned"):
+    if about.get("cut"):
+        own["ownerReferences"] = [{"apiVersion": "x.example.com/v1", "kind": "X", "uid": "x", "controller": True}]
+    elif about.get("orphaned"):
         own["labels"] = labels | {GROUP_LABEL: "vision"}
     else:
         own["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "uid": "job-1", "controller": True}]
     spec = {"nodeName": "node-0", "containers": [{"resources": {"requests": {"cpu": cpu}}}]}
     body = {"metadata": own, "spec": spec, "status": {"phase": phase, "conditions": conditions}}
     return project_pod(msgspec.json.encode(body))
+
+
+NAMED = {"metadata": {"name": "ns", "uid": "n1", "labels": {GROUP_LABEL: "vision"}}}
+
+
+def child(unit: str) -> KindRecord:
+    return seen(written(suspend=False, uid="child", name="child", labels={UNIT_LABEL: unit}))
+
+
+def child_job(unit: str) -> Job:
+    template = {"spec": {"containers": [{"resources": {"requests": {"cpu": "3"}}}]}}
+    about = {"uid": "j", "name": "j", "namespace": "ns", "labels": {GROUP_LABEL: "vision", UNIT_LABEL: unit}}
+    record = project_job(msgspec.json.encode({"metadata": about, "spec": {"suspend": False, "template": template}}))
+    assert isinstance(record, Job)
+    return record
 
 
 def show(state: ClusterState, *pods: PodRecord | None) -> None:
@@ -107,14 +127,57 @@ def test_pending_object_counts_with_its_declared_pods(state: ClusterState) -> No
     ]
 
 
-def test_object_counted_by_another_object_is_no_workload(state: ClusterState) -> None:
-    child = written(labels={UNIT_LABEL: "another"})
-    assert project_kind(JOBSET)(msgspec.json.encode(child)) is None
-    job = {"metadata": {"uid": "j", "name": "j", "labels": {UNIT_LABEL: "another"}}, "spec": {"suspend": False}}
-    assert project_job(msgspec.json.encode(job)) is None
-    record = pod("p", "driver", "1", unit="another")
-    assert record is not None
-    assert record.work is None
+def test_what_was_made_for_a_governed_object_is_no_workload(state: ClusterState) -> None:
+    state.observe_kind_objects([Changed(None, STARTED), Changed(None, child("uid-train"))])
+    state.observe_jobs([Changed(None, child_job("uid-train"))])
+    show(state, pod("d", "driver", "1"))
+    assert [(each.kind, each.uid) for each in state.world().workloads_of("vision").by_id.values()] == [
+        ("JobSet", "uid-train")
+    ]
+    assert state.work.unadmitted_running == {}
+
+
+def test_invented_unit_keeps_nothing_from_being_counted(state: ClusterState) -> None:
+    """As found in a namespace that is brought in: nobody has judged what its objects carry."""
+    state.observe_namespaces([Changed(None, read_namespace(NAMED))])
+    state.observe_kind_objects([Changed(None, child("invented"))])
+    state.observe_jobs([Changed(None, child_job("invented"))])
+    show(state, pod("p", "driver", "1", unit="invented", cut=True))
+    counted = {each.kind: each.request for each in state.world().workloads_of("vision").by_id.values()}
+    assert counted == {"JobSet": {"cpu": 5000}, "Job": {"cpu": 3000}, "Pod": {"cpu": 1000}}
+    assert state.world().unmanaged == {}
+
+
+def test_objects_that_say_they_were_made_for_each_other_are_counted(state: ClusterState) -> None:
+    both = [seen(written(suspend=False, uid=one, name=one, labels={UNIT_LABEL: other})) for one, other in ("ab", "ba")]
+    state.observe_kind_objects([Changed(None, each) for each in both])
+    assert {each.uid for each in state.world().workloads_of("vision").by_id.values()} == {"a", "b"}
+
+
+@pytest.mark.parametrize("first", ["pods", "object"])
+def test_pods_count_for_their_object_whichever_is_seen_first(state: ClusterState, first: str) -> None:
+    if first == "object":
+        state.observe_kind_objects([Changed(None, STARTED)])
+    show(state, pod("w", "workers", "7"), pod("d", "driver", "1"))
+    if first == "pods":
+        state.observe_kind_objects([Changed(None, STARTED)])
+    assert only(state).request == {"cpu": 8000}
+    assert state.work.unadmitted_running == {}
+
+
+def test_pod_counts_by_itself_once_its_object_counts_no_more(state: ClusterState) -> None:
+    state.observe_namespaces([Changed(None, read_namespace(NAMED))])
+    state.observe_kind_objects([Changed(None, STARTED)])
+    record = pod("d", "driver", "1", cut=True)
+    show(state, record)
+    skipped = seen(written(suspend=False, uid="uid-train", generation=3, managed_by="kueue.x-k8s.io/multikueue"))
+    state.observe_kind_objects([Changed(STARTED, skipped)])
+    assert [(each.kind, each.request) for each in state.world().workloads_of("vision").by_id.values()] == [
+        ("Pod", {"cpu": 1000})
+    ]
+    ended = pod("d", "driver", "1", cut=True, phase="Succeeded")
+    state.observe_pods([Changed(record, ended)])
+    assert state.world().workloads_of("vision").by_id == {}
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted"])

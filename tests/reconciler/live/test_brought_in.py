@@ -1,0 +1,61 @@
+"""What ran before its namespace was brought in is counted in its leaf, and recycled, whatever it carries."""
+
+import json
+from typing import Any
+
+import pytest
+
+from shared.api.names import ADMISSION, GROUP_LABEL, UNIT_LABEL
+from tests.reconciler.live.test_pods import pod
+from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
+
+pytestmark = pytest.mark.timeout(300)
+LONG = 90.0
+NAMESPACES = "/api/v1/namespaces"
+
+
+def admission(**flavors: str) -> dict[str, str]:
+    return {ADMISSION: json.dumps({"flavors": flavors, "time": "2026-01-01T00:00:00Z"})}
+
+
+def running_job(name: str, annotations: dict[str, str]) -> dict[str, Any]:
+    body = job_manifest(name, "x", "1", suspend=False)
+    body["metadata"] = {"name": name, "annotations": annotations}
+    return body
+
+
+def running_pod(name: str, owner: str) -> dict[str, Any]:
+    """It says that it was made for an object of a governed kind, of which there is none."""
+    body = pod(name, "x", "1")
+    del body["spec"]["schedulingGates"]
+    controller = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": owner, "controller": True}
+    body["metadata"] = {"name": name, "labels": {UNIT_LABEL: "invented"}, "ownerReferences": [controller]}
+    return body
+
+
+def test_whatever_runs_in_a_namespace_that_is_brought_in_is_counted_and_recycled(q: Quotree) -> None:
+    q.create(NAMESPACES, {"metadata": {"name": "later"}})
+    jobs, pods = "/apis/batch/v1/namespaces/later/jobs", f"{NAMESPACES}/later/pods"
+    owner = q.create(f"{NAMESPACES}/later/configmaps", {"metadata": {"name": "mine"}})["metadata"]["uid"]
+    q.create(jobs, running_job("none", admission()))
+    q.create(jobs, running_job("invented", admission(cpu="no-such-flavor")))
+    q.create(jobs, running_job("plain", {}))
+    q.create(pods, running_pod("made", owner))
+    q.lead()
+    q.group("vision", quotas=[quota(min="0", max="8")])
+    q.merge(f"{NAMESPACES}/later", {"metadata": {"labels": {GROUP_LABEL: "vision"}}})
+
+    def used() -> str:
+        return str(q.group_status("vision").get("quotas", [{}])[0].get("used", {}).get("cpu", "0"))
+
+    wait_for(lambda: used() == "4", "all four are counted", LONG)
+    q.group("vision", quotas=[quota(min="0", max="1")])
+
+    def still_run() -> list[str]:
+        found = [each["metadata"]["name"] for each in q.get(jobs)["items"] if not each["spec"]["suspend"]]
+        return [
+            *found,
+            *(each["metadata"]["name"] for each in q.get(pods)["items"] if each["metadata"]["name"] == "made"),
+        ]
+
+    wait_for(lambda: len(still_run()) == 1, "all but one are recycled", LONG)
