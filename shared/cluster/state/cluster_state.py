@@ -62,7 +62,13 @@ class ClusterState:
         self._device_users = DeviceUsers(self._namespaces)
         self._job_pods = JobPods(settings.ignored_resources)
         reader = WorkloadReader(
-            settings, self._namespaces, self._admits, self._job_pods.by_set, self._group, lambda: self._use.now
+            settings,
+            self._namespaces,
+            self._admits,
+            self._job_pods.by_set,
+            self._group,
+            lambda: self._use.now,
+            self._job_pods.sums,
         )
         self.faults = Faults()
         self.work = WorkloadCache(reader, self._job_pods, self.faults)

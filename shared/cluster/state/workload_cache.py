@@ -200,7 +200,12 @@ class WorkloadCache(WorkloadReadings):
         workload, found = self.workload(job), self._objects.owner(job)
         if workload is None or found is None:
             return False
-        if job in self._unlike_declared or found.metadata.is_deleting or workload.is_pending:
+        if (
+            job in self._unlike_declared
+            or found.metadata.is_deleting
+            or workload.is_pending
+            or not workload.is_answered
+        ):
             return True
         return owner_sort_of(found).is_use_changed(found, workload, self._job_pods.sums(job))
 

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from shared.api.core.pod import Pod
 from shared.cluster.state.observed.interning import InternedRequests
+from shared.cluster.state.observed.job_pods import PodSums
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.admissions import why_no_admission
@@ -23,6 +24,10 @@ def _no_pods(_key: str) -> PodsBySet:
     return NO_PODS
 
 
+def _no_sums(_key: str) -> PodSums | None:
+    return None
+
+
 def _no_group(_name: str) -> Group | None:
     return None
 
@@ -35,7 +40,8 @@ def _no_moment() -> datetime | None:
 class WorkloadReader:
     """`admits` (group, labels of the namespace): whether the group takes its workloads.
 
-    `pods_of`: the pods of an object of a governed kind, by the key of its workload. `group_of`: the group of that name.
+    `pods_of`: the pods of an object of a governed kind, by the key of its workload. `group_of`: the group of that
+    name. `sums_of`: what the pods of an owner use together, by the same key.
 
     `now`: the moment of the latest cycle, by which it is judged which times in annotations can be.
     """
@@ -46,6 +52,7 @@ class WorkloadReader:
     pods_of: Callable[[str], PodsBySet] = _no_pods
     group_of: Callable[[str], Group | None] = _no_group
     now: Callable[[], datetime | None] = _no_moment
+    sums_of: Callable[[str], PodSums | None] = _no_sums
     _requests: InternedRequests = field(default_factory=InternedRequests)
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
@@ -94,4 +101,4 @@ class WorkloadReader:
         return replace(workload, admission=replace(workload.admission, answered=False))
 
     def _is_answered(self, key: str, target: WorkloadObject) -> bool:
-        return sort_of(target).is_answered(target, lambda: bool(self.pods_of(key)))
+        return sort_of(target).is_answered(target, self.sums_of(key))

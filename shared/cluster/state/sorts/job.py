@@ -1,6 +1,6 @@
 """Jobs: the Job controller makes their pods, and notes when one starts. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -39,9 +39,9 @@ class JobSort(OwnerSort[Job]):
         """Return whether it is suspended."""
         return seen.spec.suspend
 
-    def is_answered(self, seen: Job, _has_pods: Callable[[], bool]) -> bool:
-        """Return whether it has a start time."""
-        return seen.status.start_time is not None
+    def is_answered(self, seen: Job, sums: PodSums | None) -> bool:
+        """Return whether it has a start time, or all its pods are seen: none is in the making."""
+        return seen.status.start_time is not None or (sums is not None and sums.active >= max(1, seen.pods_left))
 
     def suspended_since(self, seen: Job) -> datetime | None:
         """Return the time of its condition Suspended, if that is true."""

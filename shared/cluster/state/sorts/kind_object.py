@@ -1,6 +1,6 @@
 """Objects of governed kinds: their operators make their pods, and may show neither start nor stop. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -41,9 +41,9 @@ class KindSort(OwnerSort[KindObject]):
         """Return whether its field for that says so."""
         return seen.suspended
 
-    def is_answered(self, seen: KindObject, has_pods: Callable[[], bool]) -> bool:
+    def is_answered(self, seen: KindObject, sums: PodSums | None) -> bool:
         """Return whether its operator has noted the start, or has made pods."""
-        return seen.noted or has_pods()
+        return seen.noted or sums is not None
 
     def pod_specs(self, seen: KindObject) -> list[PodSpec]:
         """Return the template of each pod set."""

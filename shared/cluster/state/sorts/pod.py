@@ -1,12 +1,13 @@
 """Pods: held by a gate, each a workload of its own or a member of a pod group. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
 
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod
+from shared.cluster.state.observed.job_pods import PodSums
 from shared.cluster.state.sorts.sort import ReadingContext, WorkloadSort
 from shared.quota.model.read.jobs import Reading
 from shared.quota.model.read.pods import pod_group_of, workload_of_pod, workload_of_pod_group
@@ -38,7 +39,7 @@ class PodSort(WorkloadSort[Pod]):
         """Return whether it has the gate."""
         return seen.is_gated
 
-    def is_answered(self, _seen: Pod, _has_pods: Callable[[], bool]) -> bool:
+    def is_answered(self, _seen: Pod, _sums: PodSums | None) -> bool:
         """Return True: without its gate it has started."""
         return True
 

@@ -67,7 +67,7 @@ class WorkloadSort(ABC, Generic[T]):
         """Return whether it is held."""
 
     @abstractmethod
-    def is_answered(self, seen: T, has_pods: Callable[[], bool]) -> bool:
+    def is_answered(self, seen: T, sums: PodSums | None) -> bool:
         """Return whether its controller has noted that it was started."""
 
     def is_live(self, seen: T) -> bool:

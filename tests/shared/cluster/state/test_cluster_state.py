@@ -240,3 +240,20 @@ def test_finished_job_keeps_minimal_data() -> None:
     manifest["metadata"]["uid"] = "u1"
     manifest["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
     assert project_job(msgspec.json.encode(manifest)) == FinishedOwner("u1")
+
+
+def test_start_is_answered_by_all_its_pods_even_without_a_start_time(state: ClusterState) -> None:
+    state.observe_jobs([Changed(None, running_job())])
+    assert [each.is_answered for each in work(state)] == [False]
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    assert [each.is_answered for each in work(state)] == [True]
+
+
+def test_start_is_not_answered_by_some_of_its_pods(state: ClusterState) -> None:
+    job = running_job()
+    many = msgspec.structs.replace(job, spec=msgspec.structs.replace(job.spec, parallelism=2, completions=2))
+    state.observe_jobs([Changed(None, many)])
+    state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
+    assert [each.is_answered for each in work(state)] == [False]
+    state.observe_pods([Changed(None, pod_on_node("p2", job="u1"))])
+    assert [each.is_answered for each in work(state)] == [True]
