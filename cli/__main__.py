@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "open": ("cli.commands.switches:open_", "Remove the stopPolicy of a group."),
     "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
     "resume": ("cli.commands.switches:resume", "Let a held or deactivated workload start again."),
+    "schema": ("cli.commands.schema:command", "Print JSON Schemas of the quota objects, for kubeconform and editors."),
     "simulate": (
         "cli.commands.simulate:command",
         "Simulate what starts and stops, for files or the live cluster.",

@@ -5,6 +5,7 @@ See docs/specification.md §2.9 and §9.1.
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -27,6 +28,8 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.membership import stop_of
 from shared.quota.model.tree import ROOT, StopPolicy
 from shared.resources import FlavorResource, write_quantity
+
+_DRAINING: Final = "Draining"
 
 
 def status_of(
@@ -87,10 +90,12 @@ def _conditions(
     record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, workloads: WorkloadCounts, now: datetime
 ) -> list[Condition]:
     before = {condition.type: condition for condition in record.status.conditions}
+    active, drained = _active(snapshot, record.group.name), _drained(snapshot, record.group.name, workloads)
     wanted = [
-        _active(snapshot, record.group.name),
-        _drained(snapshot, record.group.name, workloads),
+        active,
+        drained,
         _over_runtime(snapshot, record.group.name, over_since),
+        _ready(active, drained),
         _stopped(snapshot, record.group.name),
     ]
     return list(_dated(before, wanted, record.generation, now))
@@ -114,6 +119,15 @@ def _active(snapshot: Snapshot, group: str) -> Condition:
     if inactive is None:
         return Condition("Active", "True", "Active", "workloads are started within its quota")
     return Condition("Active", "False", inactive.reason, inactive.message)
+
+
+def _ready(active: Condition, drained: Condition) -> Condition:
+    """Whether the cluster is as the spec says, in the words of kstatus: tools that apply objects wait for it."""
+    if active.status == "False":
+        return Condition("Ready", "False", active.reason, active.message)
+    if drained.reason == _DRAINING:
+        return Condition("Ready", "False", _DRAINING, drained.message)
+    return Condition("Ready", "True", "Measured", "the group counts as its spec says")
 
 
 def _over_runtime(snapshot: Snapshot, group: str, over_since: OverSince) -> Condition:
@@ -143,5 +157,5 @@ def _drained(snapshot: Snapshot, group: str, workloads: WorkloadCounts) -> Condi
     if stop_of(snapshot.world.tree, group).policy is not StopPolicy.HOLD_AND_DRAIN:
         return Condition("Drained", "False", "NotDraining", "")
     if workloads.admitted:
-        return Condition("Drained", "False", "Draining", f"{workloads.admitted} workloads have not ended yet")
+        return Condition("Drained", "False", _DRAINING, f"{workloads.admitted} workloads have not ended yet")
     return Condition("Drained", "True", "Empty", "no admitted workload is left in the group or below it")

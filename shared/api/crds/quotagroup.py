@@ -258,7 +258,7 @@ def status_schema() -> Schema:
     condition = record(
         "One condition.",
         {
-            "type": text("Active, OverRuntime, Stopped or Drained.", maxLength=316),
+            "type": text("Active, OverRuntime, Ready, Stopped or Drained.", maxLength=316),
             "status": word("Whether it holds.", "True", "False", "Unknown"),
             "reason": text("A CamelCase word.", maxLength=1024),
             "message": text("For people.", maxLength=32768),
@@ -282,7 +282,7 @@ def status_schema() -> Schema:
     return record(
         "What is true now; only the reconciler writes it.",
         {
-            "conditions": listing("Active, OverRuntime, Stopped, Drained.", condition, 16, key=("type",)),
+            "conditions": listing("Active, OverRuntime, Ready, Stopped, Drained.", condition, 16, key=("type",)),
             "quotas": listing("Numbers per flavor.", quota, MAX_ENTRIES),
             "workloads": atomic(
                 record(

@@ -78,12 +78,13 @@ def test_status_of_root_has_the_largest_nodes_up_to_a_limit() -> None:
     assert vision.largest_nodes is None
 
 
-def test_open_group_has_only_the_active_condition_true() -> None:
+def test_open_group_is_active_and_ready_and_nothing_else() -> None:
     seen = snapshot()
     assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW)) == {
         "Active": ("True", "Active"),
         "Drained": ("False", "NotDraining"),
         "OverRuntime": ("False", "WithinRuntime"),
+        "Ready": ("True", "Measured"),
         "Stopped": ("False", "Open"),
     }
 
@@ -91,8 +92,20 @@ def test_open_group_has_only_the_active_condition_true() -> None:
 def test_draining_group_reports_when_it_is_empty() -> None:
     seen = snapshot("root 8\n  research/ 6 drain\n    vision 4\n    nlp 2\n  ops 2 drain")
     assert conditions(status_of(record("research", seen), seen, {}, Counts(), NOW))["Drained"] == ("False", "Draining")
+    assert conditions(status_of(record("research", seen), seen, {}, Counts(), NOW))["Ready"] == ("False", "Draining")
     assert conditions(status_of(record("vision", seen), seen, {}, Counts(), NOW))["Stopped"] == ("True", "HoldAndDrain")
     assert conditions(status_of(record("ops", seen), seen, {}, Counts(), NOW))["Drained"] == ("True", "Empty")
+
+
+def test_group_is_ready_once_the_cluster_is_as_its_spec_says() -> None:
+    seen = snapshot("root 8\n  research/ 6 drain\n    vision 4\n    nlp 2\n  ops 2 drain\n  lost 1 hold")
+    absent = replace(seen, inactive={"lost": Inactive("ParentAbsent", "no parent")})
+
+    def ready(name: str, seen: Snapshot) -> tuple[str, str]:
+        return conditions(status_of(record(name, seen), seen, {}, Counts(), NOW))["Ready"]
+
+    assert (ready("ops", seen), ready("lost", seen)) == (("True", "Measured"), ("True", "Measured"))
+    assert ready("lost", absent) == ("False", "ParentAbsent")
 
 
 def test_over_runtime_times_are_read_back_by_key() -> None:
@@ -118,6 +131,7 @@ def test_condition_keeps_its_transition_time_while_its_status_is_unchanged() -> 
         "Active": NOW + timedelta(hours=1),
         "Drained": NOW,
         "OverRuntime": NOW,
+        "Ready": NOW + timedelta(hours=1),
         "Stopped": NOW,
     }
 
