@@ -27,7 +27,7 @@ help:
 	@echo 'make chaos     processes killed and frozen while work goes on'
 	@echo 'make bench     the numbers of docs/benchmarks.md'
 	@echo 'make image     the container image, with or without a container engine (TAG=, ENGINE=, BASE=, REFRESH=1)'
-	@echo 'make release   dist/: image, chart, wheel, kubectl plugin, list of packages, checksums (URL=https://...)'
+	@echo 'make release   dist/: image, chart, manifests, wheel, plugin, package lists, checksums, provenance (URL=, KEY=, BUILDER=)'
 	@echo 'make cluster   one real node on this machine with Quotree installed (root); make cluster-down removes it'
 	@echo 'make e2e       Quotree on that real node, from install to uninstall (root)'
 	@echo 'make venv      .venv from requirements.lock  make binaries   the control plane, built once'
@@ -97,7 +97,7 @@ image: venv
 	@$(BIN)/python -m dev.image $(if $(TAG),--tag=$(TAG)) $(if $(REFRESH),--refresh)
 
 release: venv
-	@$(BIN)/python -m dev.release $(if $(TAG),--tag=$(TAG)) $(if $(URL),--url=$(URL))
+	@$(BIN)/python -m dev.release $(if $(TAG),--tag=$(TAG)) $(if $(URL),--url=$(URL)) $(if $(KEY),--key=$(KEY)) $(if $(BUILDER),--builder=$(BUILDER))
 
 # APT=1 installs absent Debian packages. USE_KUBECONFIG=1 IMAGE=... installs into the cluster of KUBECONFIG instead.
 cluster: venv

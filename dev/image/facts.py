@@ -50,5 +50,12 @@ def source_time() -> int:
     return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 0
 
 
+def commit() -> str:
+    """Return the commit of the sources; empty where they are not in a repository."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
 def timestamp(seconds: int) -> str:
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

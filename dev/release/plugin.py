@@ -1,14 +1,12 @@
 """The command line as a kubectl plugin: an archive for every platform with Python, and krew's manifest of it."""
 
-import gzip
-import io
-import tarfile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from dev.image import facts
+from dev.release import tarball
 
 NAME = "kubectl-quotree"
 LAUNCHER = Path(__file__).with_name(f"{NAME}.sh")
@@ -24,13 +22,7 @@ def write_archive(path: Path, wheel: Path, time: int) -> None:
         "runtime.lock": ((facts.ROOT / "runtime.lock").read_bytes(), 0o644),
         "LICENSE": ((facts.ROOT / "LICENSE").read_bytes(), 0o644),
     }
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for name, (content, mode) in sorted(files.items()):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode, entry.mtime = len(content), mode, time
-            tar.addfile(entry, io.BytesIO(content))
-    path.write_bytes(gzip.compress(buffer.getvalue(), mtime=0))
+    tarball.write(path, files, time)
 
 
 def manifest(version: str, archive: str, digest: str, url: str) -> str:
