@@ -44,6 +44,7 @@ def _requires_more(remedies: Sequence[Json]) -> bool:
 def _remedy(remedy: Json) -> str:
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
     by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
+    by = f"{by}, for example," if remedy.get("example") else by
     of_set = f" for pod set {remedy['podSet']}" if "podSet" in remedy else ""
     texts = {
         "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}",
@@ -53,6 +54,9 @@ def _remedy(remedy: Json) -> str:
         "WaitFor": f"when {named(remedy)} ends" if "group" in remedy else "",
         "Evict": f"evict {named(remedy)}" if "group" in remedy else "",
         "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
+        "RaiseLendingLimit": f"let {remedy.get('group')} lend {by} more of {key}, which it keeps while idle",
+        "RaisePriority": f"give it priority {remedy.get('priority')} or higher",
+        "AllowPreemption": "let it be preempted: remove its label quotree.dev/preemptible",
         "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{of_set}: {SMALLER}",
     }
     text = texts.get(remedy["do"], str(remedy["do"]))

@@ -79,6 +79,7 @@ def test_waiting_workload_has_a_complete_explanation() -> None:
             {"do": "Evict", "group": "nlp", "workload": "ns/base"},
             {"do": "Evict", "group": "vision", "workload": "ns/train-1"},
             {"do": "ShrinkRequest", "resource": "nvidia.com/gpu", "by": 1, "workload": "ns/train-2"},
+            {"do": "RaisePriority", "priority": 1, "workload": "ns/train-2"},
         ],
         "startsAt": None,
     }

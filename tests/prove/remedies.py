@@ -28,7 +28,9 @@ from tests.prove.random_draw import Seeded
 from tests.prove.worlds import random_world
 from tests.shared.quota.reference_inputs import EPOCH
 
-NUMBERS = frozenset({RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.ADD_CAPACITY})
+NUMBERS = frozenset(
+    {RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.ADD_CAPACITY, RemedyAction.RAISE_LENDING_LIMIT}
+)
 
 
 def drawn(seed: int) -> World:
@@ -65,7 +67,7 @@ def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
         capacity[remedy.flavor, remedy.resource] = capacity.get((remedy.flavor, remedy.resource), 0) + by
         given = tuple((*key, amount) for key, amount in capacity.items())
         return replace(of, settings=replace(of.settings, capacity=given))
-    if remedy.do in (RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX):
+    if remedy.do in (RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.RAISE_LENDING_LIMIT):
         return replace(of, tree=raised(of.tree, remedy, by))
     if remedy.do is RemedyAction.RESUME and remedy.group:
         opened = replace(of.tree[remedy.group], stop_policy=StopPolicy.NONE)
@@ -76,6 +78,8 @@ def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
         RemedyAction.WAIT_FOR: None,
         RemedyAction.EVICT: None,
         RemedyAction.RESUME: replace(named, hold=False, deactivated=False),
+        RemedyAction.RAISE_PRIORITY: replace(named, priority=remedy.priority or 0),
+        RemedyAction.ALLOW_PREEMPTION: replace(named, preemptible=True),
         RemedyAction.SHRINK_REQUEST: shrunk(named, remedy.resource, by),
     }
     left = [each for each in everyone if each is not named]
@@ -95,6 +99,10 @@ def raised(of: Tree, remedy: Remedy, by: int) -> Tree:
             return each
         if remedy.do is RemedyAction.RAISE_MIN:
             return replace(each, min={**each.min, remedy.resource: each.min.get(remedy.resource, 0) + by})
+        if remedy.do is RemedyAction.RAISE_LENDING_LIMIT:
+            least = each.min.get(remedy.resource, 0)
+            lent = each.lending_limit.get(remedy.resource, least if group.allow_lending else 0)
+            return replace(each, lending_limit={**each.lending_limit, remedy.resource: lent + by})
         return replace(each, max={**each.max, remedy.resource: each.max[remedy.resource] + by})
 
     return of.with_group(replace(group, quotas=tuple(map(entry, group.quotas))))
@@ -126,7 +134,8 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
             yield f"not true: {message}"
         if not violations(after) <= violations(given):
             yield f"not legal: {message}"
-        smaller = range(1, remedy.by) if remedy.do in NUMBERS and not remedy.also else ()
+        is_least = remedy.do in NUMBERS and not remedy.also and remedy.is_sure
+        smaller = range(1, remedy.by) if is_least else ()
         if any(starts(done(given, workload, remedy, less), workload, EPOCH) for less in smaller):
             yield f"not minimal: {message}"
     listed = {(each.flavor, each.resource) for each in remedies if each.do is RemedyAction.ADD_CAPACITY}

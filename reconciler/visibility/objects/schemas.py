@@ -76,11 +76,16 @@ _HOLDER: Final = members(
 )
 _REMEDY: Final = members(
     "A change that lets the workload start: made alone, with what stands in `and`, and no smaller number would do.",
-    do=text("RaiseMin, RaiseMax, AddCapacity, AddNode, WaitFor, Evict, Resume or ShrinkRequest."),
+    do=text(
+        "RaiseMin, RaiseMax, AddCapacity, AddNode, WaitFor, Evict, Resume, ShrinkRequest, RaiseLendingLimit, "
+        "RaisePriority or AllowPreemption."
+    ),
     group=text("The group."),
     flavor=text("The flavor."),
     resource=text("The resource."),
     by=whole("By how much."),
+    example=flag("Whether a smaller number might do as well."),
+    priority=whole("For RaisePriority: the least one that does."),
     podSet=text("For ShrinkRequest of a workload with several pod sets: of which one."),
     workload=text("The workload; absent for one of another namespace."),
     like=text("For AddNode: the node that the new ones are like."),

@@ -8,6 +8,7 @@ from typing import Final
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction, raise_by
 from shared.quota.decide.advise.search import Search
+from shared.quota.decide.advise.smallest import SmallestNumber
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.node import ClusterNode
@@ -27,9 +28,9 @@ class CapacityRemedies:
     def alone(self) -> Iterator[Remedy]:
         """Add more of its own keys, or of keys that others would take."""
         for key in (*self._capacity_keys(), *self._other_capacity_keys()):
-            by = self._search.smallest_of(key, partial(self._with_more, self._search.world, key))
-            if by is not None:
-                yield self._capacity(key, by)
+            found = self._search.smallest_of(key, partial(self._with_more, self._search.world, key))
+            if found is not None:
+                yield self._capacity(key, found)
 
     def together(self) -> Iterator[Remedy]:
         """Add more of several resources of one flavor at once, each as little as the others allow."""
@@ -42,16 +43,45 @@ class CapacityRemedies:
                 first, *rest = self._least(world, keys)
                 yield replace(first, also=(*first.also, *rest))
 
+    def with_larger_maxes(self) -> Iterator[Remedy]:
+        """Raise every max on the path that is below the request, and add what the cluster lacks then."""
+        for flavor in dict.fromkeys(key.flavor for key in self._search.keys):
+            keys = [key for key in self._search.keys if key.flavor == flavor]
+            world, raised = self._with_larger_maxes(keys)
+            if not raised:
+                continue
+            if self._search.starts(world):
+                yield replace(raised[-1], also=tuple(raised[:-1]))
+                continue
+            for key in self._capacity_keys():
+                found = self._search.smallest_of(key, partial(self._with_more, world, key)) if key in keys else None
+                if found is not None:
+                    more = self._capacity(key, found)
+                    yield replace(more, also=(*more.also, *raised))
+
+    def _with_larger_maxes(self, keys: Iterable[FlavorResource]) -> tuple[World, list[Remedy]]:
+        search, found = self._search, list[Remedy]()
+        world = search.world
+        for group in reversed(changes.path_below_root(world, search.workload.group)):
+            for key in keys:
+                most = changes.max_of(world.tree[group], key)
+                short = search.workload.request.get(key.resource, 0) - most
+                changed = changes.with_raised_max(world, group, key, short) if most and short > 0 else None
+                if changed is not None:
+                    world = changed
+                    found.append(raise_by(RemedyAction.RAISE_MAX, group, key, SmallestNumber(short)))
+        return world, found
+
     def _least(self, world: World, keys: Iterable[FlavorResource]) -> Iterator[Remedy]:
         """From a world with more than enough of all keys, take away one after another what is not needed."""
         for key in keys:
             without = self._with_more(world, key, 0)
-            by = None
+            found = None
             if not self._search.starts(without):
-                by = self._search.smallest_of(key, partial(self._with_more, world, key))
-            world = without if by is None else self._with_more(world, key, by)
-            if by is not None:
-                yield self._capacity(key, by)
+                found = self._search.smallest_of(key, partial(self._with_more, world, key))
+            world = without if found is None else self._with_more(world, key, found.number)
+            if found is not None:
+                yield self._capacity(key, found)
 
     def _with_more(self, world: World, key: FlavorResource, by: Amount) -> World:
         """Increase the capacity by this much, and root's max if it would be the limit."""
@@ -65,10 +95,10 @@ class CapacityRemedies:
         most = entry.max.get(key.resource) if entry is not None else None
         return 0 if most is None else max(0, self._search.snapshot.capacity.get(key, 0) + by - most)
 
-    def _capacity(self, key: FlavorResource, by: Amount) -> Remedy:
-        capped = self._capped(key, by)
-        also = (raise_by(RemedyAction.RAISE_MAX, ROOT, key, capped),) if capped else ()
-        return Remedy(RemedyAction.ADD_CAPACITY, flavor=key.flavor, resource=key.resource, by=by, also=also)
+    def _capacity(self, key: FlavorResource, found: SmallestNumber) -> Remedy:
+        capped = self._capped(key, found.number)
+        also = (raise_by(RemedyAction.RAISE_MAX, ROOT, key, SmallestNumber(capped)),) if capped else ()
+        return replace(raise_by(RemedyAction.ADD_CAPACITY, "", key, found), also=also)
 
     def _capacity_keys(self) -> Sequence[FlavorResource]:
         """Return the keys whose capacity is not just the sum of the first level's min."""

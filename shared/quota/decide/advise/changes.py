@@ -55,6 +55,23 @@ def min_of(group: Group, key: FlavorResource) -> Amount:
     return entry.min.get(key.resource, 0) if entry is not None else 0
 
 
+def max_of(group: Group, key: FlavorResource) -> Amount:
+    """Return the max as written; 0 where absent."""
+    entry = group.entry(key.flavor)
+    return entry.max.get(key.resource, 0) if entry is not None else 0
+
+
+def with_lending_limit(world: World, group: str, key: FlavorResource, amount: Amount) -> World | None:
+    """Let `group` lend that much of its min; None where no entry covers the key."""
+    found = world.tree[group]
+    entry = found.entry(key.flavor)
+    if entry is None or key.resource not in entry.covered:
+        return None
+    changed = replace(entry, lending_limit={**entry.lending_limit, key.resource: amount})
+    quotas = tuple(changed if each is entry else each for each in found.quotas)
+    return with_tree(world, world.tree.with_group(replace(found, quotas=quotas)), (group,))
+
+
 def with_raised_max(world: World, group: str, key: FlavorResource, by: Amount) -> World | None:
     """Raise the max of `group`; None where it has none of its own."""
     changed = with_raised(world.tree[group], LimitField.MAX, key, by)

@@ -169,9 +169,11 @@ def remedy_as_data(remedy: Remedy) -> Json:
         "flavor": remedy.flavor,
         "resource": remedy.resource,
         "by": remedy.by,
+        "example": not remedy.is_sure,
         "workload": remedy.workload,
         "podSet": remedy.pod_set,
         "like": remedy.like,
         "and": [remedy_as_data(each) for each in remedy.also],
     }
-    return {"do": remedy.do.value, **{name: value for name, value in members.items() if value}}
+    priority = {} if remedy.priority is None else {"priority": remedy.priority}
+    return {"do": remedy.do.value, **priority, **{name: value for name, value in members.items() if value}}

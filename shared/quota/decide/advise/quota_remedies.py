@@ -7,28 +7,49 @@ from functools import partial
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction, raise_by
 from shared.quota.decide.advise.search import Search
+from shared.quota.decide.advise.smallest import SmallestNumber
+from shared.quota.measure.idle_guarantees import idle_guarantees
 from shared.quota.measure.inputs.world import World
-from shared.resources import Amount, FlavorResource
+from shared.quota.model.tree import ROOT
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
 
 def raised_mins(search: Search) -> Iterator[Remedy]:
-    """Raise the min of a group on the workload's path, with those of its ancestors that must grow too."""
+    """Raise the min of a group on the workload's path, with those of its ancestors that must grow too, these first."""
     for group in changes.path_below_root(search.world, search.workload.group):
         for key in search.keys:
-            by = search.smallest_of(key, partial(_with_min, search, group, key))
-            ancestors = changes.with_raised_min(search.world, group, key, by)[1] if by is not None else {}
-            if by is not None and not _is_enough_alone(search, ancestors, key):
-                also = tuple(raise_by(RemedyAction.RAISE_MIN, name, key, more) for name, more in ancestors.items())
-                yield replace(raise_by(RemedyAction.RAISE_MIN, group, key, by), also=also)
+            most = search.up_to_the_clusters_size(key, changes.min_of(search.world.tree[group], key))
+            found = search.smallest_of(key, partial(_with_min, search, group, key), most)
+            ancestors = changes.with_raised_min(search.world, group, key, found.number)[1] if found is not None else {}
+            if found is not None and not _is_enough_alone(search, ancestors, key):
+                also = [
+                    raise_by(RemedyAction.RAISE_MIN, name, key, SmallestNumber(more))
+                    for name, more in ancestors.items()
+                ]
+                yield replace(raise_by(RemedyAction.RAISE_MIN, group, key, found), also=tuple(reversed(also)))
 
 
 def raised_maxes(search: Search) -> Iterator[Remedy]:
     """Raise the max of a group on the workload's path, root's included."""
     for group in search.world.tree.path(search.workload.group):
         for key in search.keys:
-            by = search.smallest_of(key, partial(changes.with_raised_max, search.world, group, key))
-            if by is not None:
-                yield raise_by(RemedyAction.RAISE_MAX, group, key, by)
+            raised = partial(changes.with_raised_max, search.world, group, key)
+            most = search.up_to_the_clusters_size(key, changes.max_of(search.world.tree[group], key))
+            found = search.smallest_of(key, raised, MAX_AMOUNT if group == ROOT else most)
+            if found is not None:
+                yield raise_by(RemedyAction.RAISE_MAX, group, key, found)
+
+
+def raised_lending_limits(search: Search) -> Iterator[Remedy]:
+    """Let a group lend more of what it keeps while idle."""
+    for key in search.keys:
+        for idle in idle_guarantees(search.snapshot, ROOT, key):
+            numbers = search.snapshot.numbers[idle.group][key]
+            lent = numbers.min - numbers.guarantee
+            lending = partial(_lending, search, idle.group, key, lent)
+            found = search.smallest_of(key, lending, numbers.guarantee)
+            if found is not None:
+                yield raise_by(RemedyAction.RAISE_LENDING_LIMIT, idle.group, key, found)
 
 
 def _is_enough_alone(search: Search, ancestors: Mapping[str, Amount], key: FlavorResource) -> bool:
@@ -38,3 +59,7 @@ def _is_enough_alone(search: Search, ancestors: Mapping[str, Amount], key: Flavo
 
 def _with_min(search: Search, group: str, key: FlavorResource, by: Amount) -> World | None:
     return changes.with_raised_min(search.world, group, key, by)[0]
+
+
+def _lending(search: Search, group: str, key: FlavorResource, lent: Amount, by: Amount) -> World | None:
+    return changes.with_lending_limit(search.world, group, key, lent + by)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.capacity_remedies import CapacityRemedies
-from shared.quota.decide.advise.quota_remedies import raised_maxes, raised_mins
+from shared.quota.decide.advise.quota_remedies import raised_lending_limits, raised_maxes, raised_mins
 from shared.quota.decide.advise.remedy import Advice, Remedy, RemedyAction
 from shared.quota.decide.advise.search import Search
 from shared.quota.decide.advise.starting import Trial
-from shared.quota.decide.advise.workload_remedies import ends, smaller_requests
+from shared.quota.decide.advise.workload_remedies import allowed_preemption, ends, higher_priority, smaller_requests
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
@@ -62,6 +62,11 @@ def _remedies(search: Search) -> Iterator[Remedy]:
     yield from found
     if not any(each.do is RemedyAction.ADD_CAPACITY for each in found):
         yield from capacity.together()
+    if not found:
+        yield from capacity.with_larger_maxes()
     yield from capacity.nodes()
     yield from ends(search)
     yield from smaller_requests(search)
+    yield from raised_lending_limits(search)
+    yield from higher_priority(search)
+    yield from allowed_preemption(search)

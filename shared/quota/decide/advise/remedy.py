@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from shared.quota.decide.advise.smallest import SmallestNumber
 from shared.resources import Amount, FlavorResource
 
 
@@ -19,6 +20,9 @@ class RemedyAction(StrEnum):
     EVICT = "Evict"
     RESUME = "Resume"
     SHRINK_REQUEST = "ShrinkRequest"
+    RAISE_LENDING_LIMIT = "RaiseLendingLimit"
+    RAISE_PRIORITY = "RaisePriority"
+    ALLOW_PREEMPTION = "AllowPreemption"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +34,17 @@ class Remedy:
     flavor: str = ""
     resource: str = ""
     by: Amount = 0
+    is_sure: bool = True
+    """Whether no smaller number was seen to be possible; else it is an example."""
+    priority: int | None = None
+    """For RaisePriority: the least one that does."""
     workload: str = ""
     pod_set: str = ""
     """For ShrinkRequest of a workload with several: which one."""
     like: str = ""
     """For AddNode: the node that the new ones are like."""
     also: tuple["Remedy", ...] = ()
+    """To be done before, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,6 @@ NO_ADVICE: Final = Advice(None, ())
 """Where remedies are not searched for."""
 
 
-def raise_by(do: RemedyAction, group: str, key: FlavorResource, by: Amount) -> Remedy:
+def raise_by(do: RemedyAction, group: str, key: FlavorResource, found: SmallestNumber) -> Remedy:
     """Raise a group's limit for one key."""
-    return Remedy(do, group=group, flavor=key.flavor, resource=key.resource, by=by)
+    return Remedy(do, group=group, flavor=key.flavor, resource=key.resource, by=found.number, is_sure=found.is_sure)

@@ -1,30 +1,67 @@
-"""Find the smallest number that has an effect."""
+"""Find the smallest number that has an effect, and write it as a person would."""
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from shared.resources import Amount, is_counted_in_bytes
 
 _SCANNED: Final = 64
 """Up to this amount, every number is tried: the effect might come and go."""
+WRITTEN: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 32, 40, 48, 64)
+"""So many units are tried, as a person would write them, where it might come and go as well."""
+_ROUNDED: Final = 8
+"""An amount is rounded up by less than one part in so many."""
 
 
-def smallest(works: Callable[[int], bool], largest: int, hints: Iterable[int] = (), unit: int = 1) -> int | None:
-    """Return the smallest number from 1 to `largest` that works; None if none was found.
+class SmallestNumber(NamedTuple):
+    """A number that has an effect. `is_sure`: no smaller one was seen to be possible."""
 
-    Bisect below the smallest of `hints` and `largest` that works, in steps of `unit` first. A small answer is the
-    smallest of all; a large one works, and the number before it does not.
-    Example: smallest(lambda n: n >= 700, 1000) == 700.
+    number: int
+    is_sure: bool = True
+
+
+def smallest(
+    works: Callable[[int], bool],
+    largest: int,
+    hints: Iterable[int] = (),
+    unit: int = 1,
+    written: Sequence[int] = WRITTEN,
+) -> SmallestNumber | None:
+    """Return the smallest number found from 1 to `largest` that works; None if none was found.
+
+    Bisect below the smallest of `hints`, `largest` and so many units as in `written` that works, in steps of `unit`
+    first. A small answer is the smallest of all; a large one works, and the number before it does not. It is not sure
+    if the effect comes and goes.
+    Example: smallest(lambda n: n >= 700, 1000) == SmallestNumber(700).
     """
-    tried = sorted({hint for hint in (*hints, largest) if 0 < hint <= largest})
-    high = next((number for number in tried if works(number)), None)
-    if high is None:
-        few = largest if largest <= _SCANNED else 0
-        return next((number for number in range(1, few) if works(number)), None)
-    low = max((number for number in tried if number < high), default=0)
-    high = _bisect(works, low, high, unit)
-    if unit > 1 and high - 1 > low and works(high - 1):
-        high = _bisect(works, low, high - 1, 1)
-    few = high if high <= _SCANNED else 0
-    return next((number for number in range(1, few) if works(number)), high)
+    tried: dict[int, bool] = {}
+
+    def does(number: int) -> bool:
+        found = tried.get(number)
+        if found is None:
+            found = tried[number] = works(number)
+        return found
+
+    known = sorted({hint for hint in (*hints, largest) if 0 < hint <= largest})
+    high = next((number for number in known if does(number)), None)
+    most = largest if high is None else high
+    if most > _SCANNED:
+        lower = next((unit * number for number in written if unit * number < most and does(unit * number)), None)
+        if lower is not None and high is not None:
+            does(high - 1)  # if this has no effect, the effect comes and goes
+        high = high if lower is None else lower
+    if high is not None:
+        low = max((number for number, done in tried.items() if number < high and not done), default=0)
+        high = _bisect(does, low, high, unit)
+        if unit > 1 and high - 1 > low and does(high - 1):
+            high = _bisect(does, low, high - 1, 1)
+    most = largest if high is None else high
+    few = range(1, most) if most <= _SCANNED else ()
+    found = next((number for number in few if does(number)), high)
+    if found is None:
+        return None
+    is_sure = found <= _SCANNED or all(done for number, done in tried.items() if number > found)
+    return SmallestNumber(found, is_sure)
 
 
 def _bisect(works: Callable[[int], bool], low: int, high: int, unit: int) -> int:
@@ -34,3 +71,18 @@ def _bisect(works: Callable[[int], bool], low: int, high: int, unit: int) -> int
         middle = (below + above) // 2
         below, above = (below, middle) if works(low + middle * unit) else (middle, above)
     return min(high, low + above * unit)
+
+
+def rounded_up(resource: str, amount: Amount) -> Amount:
+    """Return the amount as a person would write it, rounded up: 1337 of cpu is 1400, 1.4 cores; devices stay so.
+
+    It grows by less than an eighth: to whole 10m, 100m and cores, or to whole Ki, Mi, Gi and so on.
+    """
+    if resource == "cpu":
+        steps = [10**power for power in range(1, 19)]
+    elif is_counted_in_bytes(resource):
+        steps = [1 << 10 * power for power in range(1, 7)]
+    else:
+        return amount
+    step = max((each for each in steps if each * _ROUNDED <= amount), default=1)
+    return -(-amount // step) * step

@@ -35,10 +35,35 @@ def smaller_requests(search: Search) -> Iterator[Remedy]:
         name = pod_set.name if search.workload.pod_sets else ""
         for resource, amount in sorted(pod_set.request.items()):
             less = partial(_with_less, search, name, resource)
-            by = search.smallest_effect(less, amount - 1, search.unit(resource))
-            if by is not None:
-                remedy = Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=by, workload=search.workload.key)
-                yield replace(remedy, pod_set=name)
+            found = search.least_taken_away(resource, less, amount - 1)
+            if found is not None:
+                remedy = Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=found.number, pod_set=name)
+                yield replace(remedy, workload=search.workload.key, is_sure=found.is_sure)
+
+
+def allowed_preemption(search: Search) -> Iterator[Remedy]:
+    """Let a workload that is not preemptible become preemptible."""
+    workload = search.workload
+    if not workload.preemptible:
+        allowed = replace(workload, preemptible=True)
+        if search.starts(changes.with_workload(search.world, workload, allowed)):
+            yield Remedy(RemedyAction.ALLOW_PREEMPTION, workload=workload.key)
+
+
+def higher_priority(search: Search) -> Iterator[Remedy]:
+    """Give it the least priority that does: one that another workload of its leaf has, or one more."""
+    workload = search.workload
+    others = search.world.workloads_of(workload.group).by_id.values()
+    known = {each.priority for each in others if each.priority >= workload.priority}
+    tried = sorted({value for each in known for value in (each, each + 1)} - {workload.priority})
+    if tried and _starts_with(search, tried[-1]):
+        priority = next(value for value in tried if _starts_with(search, value))
+        yield Remedy(RemedyAction.RAISE_PRIORITY, workload=workload.key, priority=priority)
+
+
+def _starts_with(search: Search, priority: int) -> bool:
+    workload = search.workload
+    return search.starts(changes.with_workload(search.world, workload, replace(workload, priority=priority)))
 
 
 def _with_less(search: Search, pod_set: str, resource: str, by: Amount) -> World:

@@ -80,7 +80,8 @@ def test_non_preemptible_workload_needs_more_min() -> None:
     given = world("root 8\n  a 2\n  b 4", [pending("a", 3, "new", preemptible=False)])
     found = remedies_of(given, "new")
     assert {"do": "RaiseMin", "group": "a", "flavor": "default", "resource": "gpu", "by": 1} in found
-    assert {each["do"] for each in found} == {"RaiseMin", "ShrinkRequest"}
+    assert {"do": "AllowPreemption", "workload": "ns/new"} in found
+    assert {each["do"] for each in found} == {"RaiseMin", "ShrinkRequest", "AllowPreemption"}
 
 
 def test_amounts_too_large_to_scan_are_found_exactly() -> None:
@@ -166,3 +167,48 @@ def test_pending_workload_is_waited_for_and_not_evicted() -> None:
     found = remedies_of(world("root 8\n  a 4 strict\n  b 4", work), "new")
     assert {"do": "WaitFor", "group": "a", "workload": "ns/head"} in found
     assert "ns/head" not in {each["workload"] for each in found if each["do"] == "Evict"}
+
+
+KEY_OF = {"flavor": "default", "resource": "gpu"}
+
+
+def test_mins_are_raised_from_the_highest_ancestor_down() -> None:
+    given = world(
+        "root 9\n  p 4\n    a 4\n      b 4\n  c", [running("c", 3), pending("b", 5, "new", preemptible=False)]
+    )
+    (found,) = [each for each in remedies_of(given, "new") if each["do"] == "RaiseMin"]
+    assert [found["group"], *(each["group"] for each in found["and"])] == ["b", "p", "a"]
+
+
+def test_workload_that_could_never_fit_gets_each_limit_that_is_too_low() -> None:
+    found = remedies_of(world("root 4\n  p/ 4..4\n    a 4..4", [pending("a", 5, "new")]), "new")
+    raised = [{"do": "RaiseMax", "group": group, **KEY_OF, "by": 1} for group in ("root", "p", "a")]
+    assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 1, "and": raised}
+
+
+def test_no_limit_is_raised_above_the_size_of_the_cluster() -> None:
+    groups = "a 4..8\nb 4..8"
+    found = remedies_of(given(groups, [pending("a", 9, "new")], capacity=(("default", "gpu", 8),)), "new")
+    assert "RaiseMax" not in {each["do"] for each in found}
+    assert [each["by"] for each in found if each["do"] == "AddCapacity"] == [1]
+
+
+def test_group_that_keeps_room_while_idle_can_lend_more() -> None:
+    work = [running("b", 4, "other"), pending("b", 4, "new")]
+    found = remedies_of(world("root 8\n  a 4 l1\n  b 4", work), "new")
+    assert {"do": "RaiseLendingLimit", "group": "a", **KEY_OF, "by": 3} in found
+
+
+def test_higher_priority_is_the_least_that_does() -> None:
+    work = [running("a", 4, "low", priority=3), running("a", 4, "high", priority=5), pending("a", 2, "new")]
+    found = remedies_of(world("root 8\n  a 8", work), "new")
+    assert {"do": "RaisePriority", "workload": "ns/new", "priority": 4} in found
+
+
+def test_amounts_of_bytes_are_what_a_person_would_write() -> None:
+    size, groups = 1 << 30, tree("root\n  a default:memory 99")
+    work = [running("a", {"memory": 8 * size}, "other"), pending("a", {"memory": 2 * size + 7}, "new")]
+    capacity = (("default", "memory", 9 * size),)
+    of = World.of(groups, [Flavor("default")], work, settings=QuotaSettings(capacity=capacity))
+    (found,) = [each["by"] for each in remedies_of(of, "new") if each["do"] == "AddCapacity"]
+    assert found == size + (1 << 20)
