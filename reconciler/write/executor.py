@@ -11,6 +11,7 @@ from reconciler.report.events import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write.annotator import Annotator
 from reconciler.write.eviction_writes import EvictionWrites
+from reconciler.write.policy_changes import PolicyChanges
 from reconciler.write.start_times import StartTimes
 from reconciler.write.start_writes import StartWrites
 from reconciler.write.unseen_pods_limits import UnseenPodsLimits
@@ -40,12 +41,17 @@ class Executor:
         self._evictions = EvictionWrites(state, self._writes, events, metrics, writer=writer, spawn=spawn)
         self._limits = UnseenPodsLimits(state, wake)
         self._start_times = StartTimes(state.work, self._writes)
+        self._policy_changes = PolicyChanges(state.work, self._writes)
         self.annotator = Annotator(state.work, self._writes, events)
 
     @property
     def begun(self) -> int:
         """How many writes were begun since this process leads."""
         return self._writes.begun
+
+    def next_due(self, now: datetime) -> datetime | None:
+        """Return when something has to be written that no decision is about."""
+        return self._policy_changes.next_due(now)
 
     def is_busy(self) -> bool:
         """Return whether any write is under way."""
@@ -60,6 +66,7 @@ class Executor:
                 self._complete(key)
         self._limits.begin()
         self._start_times.reset_kept()
+        self._policy_changes.apply_due(now)
         for evict in self._evictions.whole_plans(plan.evictions):
             with self._one(evict.workload):
                 self._evictions.evict(evict, now)

@@ -17,7 +17,7 @@ from shared.api.annotations import (
     read_annotations,
     write_annotation,
 )
-from shared.api.core.job import Job
+from shared.api.core.job import AT_ONCE, WHEN_ENDED, Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
@@ -32,6 +32,7 @@ from shared.api.names import (
     POD_GROUP_LABEL,
     POD_SET_LABEL,
     PREEMPTIBLE_LABEL,
+    REPLACEMENT,
 )
 from shared.api.patches import Operation, add, remove, test
 from shared.cluster.state.unwritten import AnnotationPatch
@@ -48,6 +49,7 @@ LABELS: Final = ("metadata", "labels")
 NODE_SELECTOR: Final = ("spec", "nodeSelector")
 TOLERATIONS: Final = ("spec", "tolerations")
 TEMPLATE: Final = ("spec", "template", "spec")
+POLICY: Final = ("spec", "podReplacementPolicy")
 
 
 TERMS: Final = (PREEMPTIBLE_LABEL,)
@@ -71,16 +73,36 @@ def start_job(job: Job, group: str, annotations: AnnotationPatch, flavors: Itera
     return [
         *_guard_start(seen, group),
         _suspend(value=False),
+        *replace_pods(job, WHEN_ENDED),
         *placement_operations(spec, old, new, TEMPLATE),
-        *_set_annotations(seen, {**annotations, **_injected_text(new)}),
+        *_set_annotations(seen, {**annotations, **_injected_text(new), **_given_policy(job)}),
         *_set_labels(seen, {GROUP_LABEL: group}),
     ]
 
 
+def replace_pods(job: Job, policy: str) -> list[Operation]:
+    """Give the Job this podReplacementPolicy, if Kubernetes' own Job controller makes its pods."""
+    return [add(POLICY, policy)] if job.has_own_controller and job.replaces != policy else []
+
+
+def _given_policy(job: Job) -> AnnotationPatch:
+    """Return the annotation that keeps the policy which its owner gave the Job; none if that stays."""
+    known = REPLACEMENT in job.metadata.annotations or job.replaces == WHEN_ENDED
+    return {} if known or not job.has_own_controller else {REPLACEMENT: job.replaces}
+
+
+def change_policy(job: Job, group: str, policy: str) -> list[Operation]:
+    """Change when the pods of a started Job are replaced."""
+    written = _set_annotations(job.metadata, _given_policy(job))
+    return [*_guard(job.metadata, group), *replace_pods(job, policy), *written]
+
+
 def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
-    """Suspend the Job; the Job controller then deletes its pods."""
-    written = _set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None})
-    return [*_guard(seen, group, guard), _suspend(value=True), *written]
+    """Suspend the Job; the Job controller then deletes its pods. It gets back the policy that its owner gave it."""
+    given = seen.annotations.get(REPLACEMENT)
+    written = _set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None, REPLACEMENT: None})
+    restored = [add(POLICY, given)] if given in (AT_ONCE, WHEN_ENDED) else []
+    return [*_guard(seen, group, guard), _suspend(value=True), *restored, *written]
 
 
 def suspend_job(seen: Metadata) -> list[Operation]:

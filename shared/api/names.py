@@ -39,6 +39,8 @@ ADMISSION: Final = "quotree.dev/admission"
 EVICTION: Final = "quotree.dev/eviction"
 REQUEUE: Final = "quotree.dev/requeue"
 NOTICE: Final = "quotree.dev/notice"
+REPLACEMENT: Final = "quotree.dev/pod-replacement"
+"""On a started Job: the podReplacementPolicy that its owner gave it, in words of Kubernetes."""
 INJECTED: Final = "quotree.dev/injected"
 """What the webhook put into the pod template for the flavor, so that exactly that can be taken out again."""
 

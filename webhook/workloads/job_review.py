@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from shared.api.core.job import Job, read_job
+from shared.api.names import REPLACEMENT
 from shared.api.review import Review, ReviewOperation
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
@@ -69,6 +70,7 @@ def progress_of(job: Job, context: ReviewContext) -> WorkloadProgress:
     return WorkloadProgress(
         held=job.spec.suspend,
         has_pods=job.has_pods,
+        replaces=job.replaces if REPLACEMENT in job.metadata.annotations else "",
         annotations=own_annotations(job.metadata.annotations),
         peak=peak_of(job.spec.template.spec, job.wanted_pods, context),
     )

@@ -27,6 +27,10 @@ class JobWrites(WriteSort[Job]):
         """Suspend it."""
         return patches.evict_job(seen.metadata, group, written, guard)
 
+    def change_policy(self, seen: Job, group: str, policy: str) -> list[Operation]:
+        """Set its podReplacementPolicy."""
+        return patches.change_policy(seen, group, policy)
+
     def least_eviction(self, seen: Job) -> list[Operation]:
         """Suspend it, and nothing else."""
         return patches.suspend_job(seen.metadata)

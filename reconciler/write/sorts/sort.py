@@ -36,6 +36,10 @@ class WriteSort(ABC, Generic[T]):
     def evict(self, seen: T, group: str, written: AnnotationPatch, guard: Guard) -> list[Operation]:
         """Return the patch that stops it, with its reason."""
 
+    def change_policy(self, _seen: T, _group: str, _policy: str) -> list[Operation]:
+        """Return the patch that changes when the pods of a started one are replaced; none where that is not its own."""
+        return []
+
     @abstractmethod
     def least_eviction(self, seen: T) -> list[Operation]:
         """Return the smallest patch that stops it, for an object that has no space for the reason; maybe none."""

@@ -12,6 +12,10 @@ from shared.api.reading import Int32, View, reader
 
 _MAX_INDEXES_TEXT: Final = 1 << 20
 _OVER: Final = ("Complete", "Failed")
+WHEN_ENDED: Final = "Failed"
+"""The podReplacementPolicy by which a pod is replaced once it has ended."""
+AT_ONCE: Final = "TerminatingOrFailed"
+"""That by which it is replaced as soon as it is deleted: what Kubernetes takes where none is given."""
 
 
 class PodTemplate(View, frozen=True):
@@ -80,8 +84,7 @@ class Job(View, frozen=True):
         """Whether it is suspended and still shows when it last started: Kubernetes before 1.36 does not reset that."""
         if not self.spec.suspend or self.status.start_time is None or self._is_over:
             return False
-        is_own = self.spec.managed_by in ("", JOB_CONTROLLER)
-        return is_own and is_true(self.status.conditions, "Suspended")
+        return self.has_own_controller and is_true(self.status.conditions, "Suspended")
 
     @property
     def wanted_pods(self) -> int:
@@ -101,6 +104,16 @@ class Job(View, frozen=True):
         else:
             left = min(self.wanted_pods, self.spec.completions - self.status.succeeded - self._failed_indexes)
         return max(0, left, self.status.active)
+
+    @property
+    def replaces(self) -> str:
+        """When its pods are replaced: WHEN_ENDED or AT_ONCE."""
+        return self.spec.pod_replacement_policy or AT_ONCE
+
+    @property
+    def has_own_controller(self) -> bool:
+        """Whether Kubernetes' own Job controller makes its pods."""
+        return self.spec.managed_by in ("", JOB_CONTROLLER)
 
     @property
     def _failed_indexes(self) -> int:

@@ -15,6 +15,7 @@ from shared.cluster.state.faults.stand_ins import stand_in
 from shared.cluster.state.observed.group_members import GroupMembers, names_of
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.object_store import ObjectStore, PodRef
+from shared.cluster.state.observed.pod_replacement import PolicyChange
 from shared.cluster.state.observed.workload_reader import WorkloadReader
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
@@ -39,6 +40,8 @@ class WorkloadReadings(WorkloadIndex):
         """Pods of which some are started or evicted, and others not yet."""
         self.unready: set[str] = set()
         """Workloads whose pods were all ready since the start and are not any more; not yet written on them."""
+        self.policy_changes: dict[str, PolicyChange] = {}
+        """Started Jobs that need another podReplacementPolicy."""
         self.kept_start_times: set[str] = set()
         """Suspended Jobs whose start time Kubernetes has not reset."""
         self.problems: dict[str, tuple[str, ...]] = {}
@@ -124,6 +127,7 @@ class WorkloadReadings(WorkloadIndex):
             if reading.state is ObjectState.ADOPTED:
                 self.unadmitted_running[key] = workload
             workload = self._with_history(key, objects[0], workload)
+            self._note_policy_change(key, objects[0], workload)
             workload = self._with_pods(key, objects[0], workload)
         self._note_problems(key, reading.problems)
         self._set(key, workload)
@@ -214,6 +218,14 @@ class WorkloadReadings(WorkloadIndex):
             self._unlike_declared.add(key)
         return use.counted
 
+    def _note_policy_change(self, key: str, first: WorkloadObject, workload: Workload) -> None:
+        change = sort_of(first).policy_change(first, workload, self._job_pods.sums(key), self._reader.now())
+        if change is None:
+            self.policy_changes.pop(key, None)
+        elif self.policy_changes.get(key) != change:
+            self.policy_changes[key] = change
+            self.changed = True
+
     def _note_problems(self, key: str, problems: tuple[str, ...]) -> None:
         if problems == self.problems.get(key, ()):
             return
@@ -251,6 +263,7 @@ class WorkloadReadings(WorkloadIndex):
         self.unwritten.drop(key)
         self.unready.discard(key)
         self.kept_start_times.discard(key)
+        self.policy_changes.pop(key, None)
         self.revoked_starts.forget(key)
         self.early_stops.forget(key)
         if before is not None:

@@ -11,7 +11,7 @@ from shared.api.core.job import read_job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Toleration
 from shared.api.core.pod import read_pod
-from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, INJECTED, NOTICE, PREEMPTIBLE_LABEL
+from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, INJECTED, NOTICE, PREEMPTIBLE_LABEL, REPLACEMENT
 from shared.quota.model.flavor import Flavor
 
 JOB: dict[str, Any] = {
@@ -26,6 +26,10 @@ STEERED: dict[str, Any] = {"nodeSelector": {"gpu": "a100"}, "tolerations": [{"op
 ON_A100 = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'
 ON_T4 = '{"nodeSelector":{"gpu":"t4"}}'
 ON_BOTH = '{"nodeSelector":{"disk":"ssd","gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'
+
+
+WAITING: dict[str, Any] = {"podReplacementPolicy": "Failed"}
+GIVEN = {REPLACEMENT: "TerminatingOrFailed"}
 
 
 def apply(document: dict[str, Any], operations: list[dict[str, Any]]) -> Any:
@@ -48,8 +52,8 @@ def start(job: dict[str, Any], *flavors: Flavor) -> list[dict[str, Any]]:
 def test_a_start_resumes_the_job_and_writes_the_admission() -> None:
     patched = apply(JOB, start(JOB))
     assert patched == {
-        "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a"}},
-        "spec": {"suspend": False},
+        "metadata": {**JOB["metadata"], "annotations": {ADMISSION: "a", **GIVEN}},
+        "spec": {"suspend": False, **WAITING},
     }
 
 
@@ -76,8 +80,8 @@ def test_start_injects_the_placement_of_the_flavors(
 ) -> None:
     held = {**JOB, "spec": {"suspend": True, "template": {"spec": pod}}}
     started = apply(held, start(held, *flavors))
-    assert started["spec"] == {"suspend": False, "template": {"spec": {**pod, **placed}}}
-    assert started["metadata"]["annotations"] == {ADMISSION: "a", **({} if note is None else {INJECTED: note})}
+    assert started["spec"] == {"suspend": False, **WAITING, "template": {"spec": {**pod, **placed}}}
+    assert started["metadata"]["annotations"] == {ADMISSION: "a", **GIVEN, **({} if note is None else {INJECTED: note})}
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,31 @@ def test_start_removes_the_placement_of_an_earlier_flavor(
     started = apply(held, start(held, flavor))
     tolerations = [own, *placed.get("tolerations", [])]
     assert started["spec"]["template"]["spec"] == {**placed, "tolerations": tolerations}
-    assert started["metadata"]["annotations"] == {ADMISSION: "a", **note}
+    assert started["metadata"]["annotations"] == {ADMISSION: "a", **GIVEN, **note}
+
+
+def test_start_leaves_a_policy_alone_that_waits_or_is_of_another_controller() -> None:
+    for spec in (WAITING, {"managedBy": "example.com/other"}):
+        started = apply(held := {**JOB, "spec": {"suspend": True, **spec}}, start(held))
+        assert started["spec"] == {"suspend": False, **spec}
+        assert started["metadata"]["annotations"] == {ADMISSION: "a"}
+
+
+def test_eviction_gives_back_the_policy_of_the_owner() -> None:
+    started = apply(JOB, start(JOB))
+    seen = read_job(started).metadata
+    evicted = apply(started, patches.evict_job(seen, "vision", {EVICTION: "e"}, patches.Guard.SPEC))
+    assert evicted["spec"] == {"suspend": True, "podReplacementPolicy": "TerminatingOrFailed"}
+    assert evicted["metadata"]["annotations"] == {EVICTION: "e"}
+
+
+def test_policy_is_changed_once_and_keeps_what_the_owner_gave() -> None:
+    running = {**JOB, "spec": {"suspend": False}}
+    changed = apply(running, patches.change_policy(read_job(running), "vision", "Failed"))
+    assert (changed["spec"], changed["metadata"]["annotations"]) == ({"suspend": False, **WAITING}, GIVEN)
+    relaxed = apply(changed, patches.change_policy(read_job(changed), "vision", "TerminatingOrFailed"))
+    assert relaxed["spec"] == {"suspend": False, "podReplacementPolicy": "TerminatingOrFailed"}
+    assert relaxed["metadata"]["annotations"] == GIVEN
 
 
 def test_reset_start_time_leaves_the_rest_of_the_status() -> None:

@@ -4,9 +4,18 @@ from typing import Any
 
 import pytest
 
+from shared.api.names import REPLACEMENT
 from tests.webhook.workloads.review_builders import HELD, admitted, context, deleting, job, refusals, review
 from webhook.verdicts import YES
 from webhook.workloads.jobs import judge_job
+
+
+def replaced_by(started: dict[str, Any], policy: str) -> dict[str, Any]:
+    """The Job as Quotree has started it, with this podReplacementPolicy."""
+    annotations = {**started["metadata"]["annotations"], REPLACEMENT: "TerminatingOrFailed"}
+    spec = {**started["spec"], "podReplacementPolicy": policy}
+    return {**started, "metadata": {**started["metadata"], "annotations": annotations}, "spec": spec}
+
 
 RUNNING = job("nlp", annotations=admitted("t4"), status={"startTime": "2026-03-01T12:00:00Z", "active": 1})
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
@@ -95,6 +104,16 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
                 "Job 'train' spec.parallelism: raises its request while it runs (cpu from 2 to 4); "
                 "suspend it first, or "
                 "start another Job beside it (GrowthWhileRunning)"
+            )
+        ],
+    ),
+    "pods replaced before they have ended": (
+        replaced_by(RUNNING, "TerminatingOrFailed"),
+        replaced_by(RUNNING, "Failed"),
+        [
+            (
+                "Job 'train' spec.podReplacementPolicy: is Quotree's while the Job runs, whose pods are replaced "
+                "when they have ended; suspend it first (GrowthWhileRunning)"
             )
         ],
     ),

@@ -7,11 +7,13 @@ and terminating pods still run beside those that replace them.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from shared.api.core.job import Job
+from shared.api.reading import aware
 from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.read.kind_objects import PodsBySet, SeenPods
 from shared.quota.model.tree import Amounts
@@ -26,6 +28,8 @@ class PodSums:
     terminating: int
     active_request: Amounts
     terminating_request: Amounts
+    ends_by: tuple[datetime, ...] = ()
+    """Until when each of the deleted ones has to have ended."""
 
     @property
     def request(self) -> Amounts:
@@ -125,7 +129,8 @@ class JobPods:
             return None
         active = [pod for pod in pods.values() if not pod.is_terminating]
         terminating = [pod for pod in pods.values() if pod.is_terminating]
-        return PodSums(len(active), len(terminating), self._sum(active), self._sum(terminating))
+        ends_by = tuple(aware(pod.ends_by) for pod in terminating if pod.ends_by is not None)
+        return PodSums(len(active), len(terminating), self._sum(active), self._sum(terminating), ends_by)
 
     def _sum(self, pods: Iterable[UsingPod]) -> Amounts:
         total = add_up(pod.request for pod in pods)

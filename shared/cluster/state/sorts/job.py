@@ -10,6 +10,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.cluster.state.observed.job_pods import PodSums, is_as_declared
 from shared.cluster.state.observed.job_use import Use, use_of_job
+from shared.cluster.state.observed.pod_replacement import PolicyChange, policy_change
 from shared.cluster.state.sorts.sort import OwnerSort, ReadingContext
 from shared.quota.model.read.jobs import Reading, workload_of_job
 from shared.quota.model.workload import Workload
@@ -42,6 +43,12 @@ class JobSort(OwnerSort[Job]):
     def is_answered(self, seen: Job, sums: PodSums | None) -> bool:
         """Return whether it has a start time, or all its pods are seen: none is in the making."""
         return seen.status.start_time is not None or (sums is not None and sums.active >= max(1, seen.pods_left))
+
+    def policy_change(
+        self, seen: Job, workload: Workload, sums: PodSums | None, now: datetime | None
+    ) -> PolicyChange | None:
+        """Return what lets its pods be replaced when they have ended, or are lost."""
+        return policy_change(seen, workload, sums, now)
 
     def suspended_since(self, seen: Job) -> datetime | None:
         """Return the time of its condition Suspended, if that is true."""

@@ -10,6 +10,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod, PodSpec
 from shared.cluster.state.observed.job_pods import PodSums
 from shared.cluster.state.observed.job_use import Use
+from shared.cluster.state.observed.pod_replacement import PolicyChange
 from shared.kinds.kind_object import KindObject
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import PodRequest, Reading
@@ -69,6 +70,12 @@ class WorkloadSort(ABC, Generic[T]):
     @abstractmethod
     def is_answered(self, seen: T, sums: PodSums | None) -> bool:
         """Return whether its controller has noted that it was started."""
+
+    def policy_change(
+        self, _seen: T, _workload: Workload, _sums: PodSums | None, _now: datetime | None
+    ) -> PolicyChange | None:
+        """Return the change of its podReplacementPolicy that it needs."""
+        return None
 
     def is_live(self, seen: T) -> bool:
         """Return whether it can be written: it has not ended."""

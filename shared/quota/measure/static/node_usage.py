@@ -53,6 +53,8 @@ class UsingPod(msgspec.Struct, frozen=True):
     """Its pod set, if it was made for an object of a governed kind."""
     is_ready: bool = False
     """Whether it is ready, if it was made for one."""
+    ends_by: datetime | None = None
+    """Until when a deleted pod has to have ended: its kubelet then kills it."""
     claims: tuple[PodResourceClaim, ...] = ()
     """By which claims it takes devices."""
 
@@ -73,6 +75,7 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
         unplaced="" if pod.spec.node_name else pod.unplaced,
         pod_set=metadata.labels.get(POD_SET_LABEL, "") if metadata.unit else "",
         is_ready=bool(metadata.unit) and pod.is_ready,
+        ends_by=metadata.deletion_timestamp,
         claims=tuple(pod.spec.resource_claims),
     )
 

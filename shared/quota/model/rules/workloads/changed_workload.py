@@ -45,6 +45,8 @@ class WorkloadProgress:
     job: tuple[str, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     peak: Amounts = field(default_factory=dict)
+    replaces: str = ""
+    """The podReplacementPolicy of a Job that Quotree has started with one of its own."""
 
     @property
     def runs(self) -> bool:
@@ -171,6 +173,9 @@ def check_growth(edit: WorkloadEdit) -> Iterator[Violation]:
     """A running workload requests no more than it was started with: growth is a quota request."""
     if edit.after is None or not edit.was.runs or edit.now.held:
         return
+    if edit.was.replaces and edit.now.replaces != edit.was.replaces:
+        message = "is Quotree's while the Job runs, whose pods are replaced when they have ended; suspend it first"
+        yield edit.after.violation("GrowthWhileRunning", "spec.podReplacementPolicy", message)
     grown = [name for name in sorted(edit.now.peak) if edit.now.peak[name] > edit.was.peak.get(name, 0)]
     if grown:
         numbers = ", ".join(_growth(name, edit) for name in grown[:SHOWN])
