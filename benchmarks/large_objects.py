@@ -38,10 +38,19 @@ def large_job(name: str, kilobytes: int) -> dict[str, Any]:
     return job_manifest(name, "vision", "1", pod={"affinity": affinity})
 
 
-def flood(tenant: Tenant, jobs: int, kilobytes: int) -> None:
-    """Create them all."""
+def greedy_job(name: str, resources: int) -> dict[str, Any]:
+    """Return a Job that names so many resources, each by a name that no other Job has."""
+    named = {f"{name}.example.com/resource-{number:05d}": "0" for number in range(resources)}
+    found = job_manifest(name, "vision", "1")
+    found["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": named, "limits": named}
+    return found
+
+
+def flood(tenant: Tenant, jobs: int, kilobytes: int, resources: int) -> None:
+    """Create them all; with `resources`, Jobs that name so many."""
     for number in range(jobs):
-        tenant.create(JOBS, large_job(f"large-{number}", kilobytes))
+        name = f"large-{number}"
+        tenant.create(JOBS, greedy_job(name, resources) if resources else large_job(name, kilobytes))
 
 
 def delays_of_others(q: Quotree, flooding: threading.Thread) -> tuple[list[float], list[float]]:
@@ -78,13 +87,20 @@ def peak_mib(q: Quotree) -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
+def memory_mib(q: Quotree) -> float:
+    """Return the memory that the process has now."""
+    assert q.process is not None
+    lines = Path(f"/proc/{q.process.pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
 def limit_mib() -> float:
     """Return the chart's limit."""
     text = yaml.safe_load(VALUES.read_text())["reconciler"]["resources"]["limits"]["memory"]
     return float(text.removesuffix("Gi")) * 1024
 
 
-def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
+def measure(q: Quotree, jobs: int, kilobytes: int, bar: float, resources: int) -> bool:
     """Measure, print, and return whether every figure stayed within its limit."""
     tenant = Tenant.of(q)
     q.lead()
@@ -93,7 +109,7 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
     q.job("first", "nlp", "1")
     wait_for(lambda: "first" in q.running(), "it decides", LONG)
     before = peak_mib(q)
-    flooding = threading.Thread(target=flood, args=(tenant, jobs, kilobytes))
+    flooding = threading.Thread(target=flood, args=(tenant, jobs, kilobytes, resources))
     flooding.start()
     probes: list[float] = []
     probing = threading.Thread(target=longest_probe, args=(q, flooding, probes))
@@ -103,14 +119,19 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float) -> bool:
     known = {"pending": jobs, "admitted": 0, "ready": 0}
     wait_for(lambda: q.group_status("vision").get("workloads") == known, "all are known, none fits", LONG)
     peak, turns = peak_mib(q), q.get(LEASE)["spec"]["leaseTransitions"]
+    what = f"{kilobytes} kB" if not resources else f"{resources} resources"
     print(
-        f"{jobs} Jobs of {kilobytes} kB; {len(delays)} small ones: "
+        f"{jobs} Jobs of {what}; {len(delays)} small ones: "
         f"created in {median(creations):.2f} s (median), {max(creations):.2f} s (longest), "
         f"let go after {median(delays):.2f} s, {max(delays):.2f} s; "
         f"the reconciler's probe was answered within {max(probes):.2f} s; "
         f"memory {before:.0f} MiB before, {peak:.0f} MiB at most; the Lease changed hands {turns} times",
         flush=True,
     )
+    q.delete(JOBS)
+    wait_for(lambda: not q.get(f"{JOBS}?limit=1")["items"], "all are gone", LONG)
+    time.sleep(60)
+    print(f"memory {memory_mib(q):.0f} MiB a minute after they are gone", flush=True)
     q.stop()
     return max(delays) <= bar and peak < limit_mib() and turns == 0
 
@@ -120,6 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=149)
     parser.add_argument("--kilobytes", type=int, default=1300)
+    parser.add_argument("--resources", type=int, default=0, help="Jobs that name so many resources instead")
     parser.add_argument("--bar", type=float, default=1.0)
     options = parser.parse_args()
     found = binaries.ensure(progress=print)
@@ -127,7 +149,7 @@ def main() -> int:
         q = Quotree(control_plane, Path(folder), lease_seconds=15)
         q.install()
         try:
-            return 0 if measure(q, options.jobs, options.kilobytes, options.bar) else 1
+            return 0 if measure(q, options.jobs, options.kilobytes, options.bar, options.resources) else 1
         except AssertionError:
             print(q.say())
             raise

@@ -21,6 +21,7 @@ def affinity(*terms: int) -> dict[str, Any]:
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
 
 
+MANY = {f"example.com/r-{at}": "0" for at in range(65)}
 LARGE = {
     "annotations": (
         {"annotations": {"mine": "x" * (192 * KIB)}},
@@ -51,6 +52,14 @@ LARGE = {
             "spec.resourceClaims: has 257 resource claims, a managed workload has at most 256; "
             "request several devices in one claim"
         ),
+    ),
+    "resources": (
+        {"pod": {"containers": [{"name": "c", "resources": {"requests": MANY}}]}},
+        "spec.containers: has 65 different resources, a managed workload has at most 64; request fewer",
+    ),
+    "node labels": (
+        {"pod": {"nodeSelector": {f"l-{at}": "x" for at in range(65)}}},
+        ("spec.nodeSelector: has 65 node labels, a managed workload has at most 64; use a label that names the nodes"),
     ),
 }
 

@@ -14,6 +14,8 @@ from shared.quota.model.tree import Amounts
 
 S = TypeVar("S", bound=msgspec.Struct)
 _MOST_REQUESTS: Final = 4096
+_MOST_AMOUNTS: Final = 65536
+"""The maximum of amounts in all kept requests: a request of 64 resources takes some 10 KB."""
 
 
 class Interned(Generic[S]):
@@ -41,6 +43,7 @@ class InternedRequests:
     """The request of a pod of an interned spec, computed once per `NamespaceContext`."""
 
     _known: dict[tuple[int, int], _Request] = field(default_factory=dict)
+    _amounts: int = 0
 
     def of(self, spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
         """Like `pod_request_of`; `settings` are the same each time."""
@@ -51,7 +54,9 @@ class InternedRequests:
         request = pod_request_of(spec, around, settings)
         if spec.resource_claims:
             return request  # the request of its claims might change
-        if len(self._known) == _MOST_REQUESTS:
+        if len(self._known) >= _MOST_REQUESTS or self._amounts > _MOST_AMOUNTS:
             self._known.clear()
+            self._amounts = 0
+        self._amounts += len(request)
         self._known[key] = _Request(spec, around, request)
         return request

@@ -4,14 +4,26 @@ An object may have 1.5 MB. Kept whole, 150 such Jobs would fill the process' mem
 their placements would delay all other tenants by seconds. Pure.
 """
 
-from typing import Final
+from collections.abc import Collection
+from typing import Final, TypeVar
 
 import msgspec
 
 from shared.api.core.metadata import Metadata
-from shared.api.core.pod import Affinity, NodeAffinity, NodeSelector, PodCondition, PodSpec, PodStatus
+from shared.api.core.pod import (
+    Affinity,
+    Container,
+    NodeAffinity,
+    NodeSelector,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    ResourceNeeds,
+)
 from shared.api.names import PREFIX
+from shared.quota.model.rules.workloads.object_size import MAX_NAMED, named_resources
 
+T = TypeVar("T")
 MAX_MESSAGE: Final = 256
 """How many characters are kept of the reason why a pod has no node."""
 MAX_PLACEMENT: Final = 1000
@@ -95,10 +107,41 @@ def _trim_condition(condition: PodCondition) -> PodCondition:
 
 
 def trim_placement(spec: PodSpec) -> PodSpec:
-    """Return the spec with its placement or, if that is too large, with one that matches no flavor."""
+    """Return the spec with its placement or, if that or the number of its resources is too large, with one that matches
+    no flavor; of too many resources, only some are kept.
+    """
+    spec = _trim_resources(spec)
     if placement_size(spec) <= MAX_PLACEMENT:
         return spec
     return msgspec.structs.replace(spec, node_selector={}, affinity=_NOWHERE, tolerations=[])
+
+
+def _trim_resources(spec: PodSpec) -> PodSpec:
+    named = named_resources(spec)
+    if len(named) <= MAX_NAMED:
+        return spec
+    # Those of Kubernetes itself first, such as cpu: what the pod uses of them counts also if it runs already.
+    kept = frozenset(sorted(named, key=lambda name: ("/" in name, name))[:MAX_NAMED])
+    return msgspec.structs.replace(
+        spec,
+        containers=[_with_only(each, kept) for each in spec.containers],
+        init_containers=[_with_only(each, kept) for each in spec.init_containers],
+        overhead=_only(spec.overhead, kept),
+        resources=None if spec.resources is None else _needs_with_only(spec.resources, kept),
+        affinity=_NOWHERE,
+    )
+
+
+def _with_only(container: Container, kept: Collection[str]) -> Container:
+    return msgspec.structs.replace(container, resources=_needs_with_only(container.resources, kept))
+
+
+def _needs_with_only(needs: ResourceNeeds, kept: Collection[str]) -> ResourceNeeds:
+    return msgspec.structs.replace(needs, requests=_only(needs.requests, kept), limits=_only(needs.limits, kept))
+
+
+def _only(amounts: dict[str, T], kept: Collection[str]) -> dict[str, T]:
+    return {name: amount for name, amount in amounts.items() if name in kept}
 
 
 def placement_size(spec: PodSpec) -> int:

@@ -13,6 +13,9 @@ from shared.api.core.pod import NodeSelectorTerm, PodSpec
 from shared.api.names import is_own
 from shared.quota.model.rules.findings import Violation
 
+MAX_NAMED: Final = 64
+"""The maximum of different resources, and of node labels, that one pod names; a group has no more resources."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectSize:
@@ -26,6 +29,8 @@ class ObjectSize:
     tolerations: int = 0
     containers: int = 0
     claims: int = 0
+    resources: int = 0
+    selectors: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ LIMITS: Final[Mapping[str, _Limit]] = {
     "tolerations": _Limit("spec.tolerations", 256, "tolerations", "take tolerations out"),
     "containers": _Limit("spec.containers", 256, "containers", "take containers out"),
     "claims": _Limit("spec.resourceClaims", 256, "resource claims", "request several devices in one claim"),
+    "resources": _Limit("spec.containers", MAX_NAMED, "different resources", "request fewer"),
+    "selectors": _Limit("spec.nodeSelector", MAX_NAMED, "node labels", "use a label that names the nodes"),
 }
 
 
@@ -60,7 +67,18 @@ def object_size(total: int, metadata: Metadata, spec: PodSpec) -> ObjectSize:
         len(spec.tolerations),
         len(spec.containers) + len(spec.init_containers),
         len(spec.resource_claims),
+        len(named_resources(spec)),
+        len(spec.node_selector),
     )
+
+
+def named_resources(spec: PodSpec) -> set[str]:
+    """Return the resources that the pod or some container of it requests or limits, or that it adds as overhead."""
+    found = set(spec.overhead)
+    needs = [each.resources for each in (*spec.containers, *spec.init_containers)]
+    for each in needs if spec.resources is None else (*needs, spec.resources):
+        found.update(each.requests, each.limits)
+    return found
 
 
 def check_size(name: str, before: ObjectSize | None, after: ObjectSize) -> Iterator[Violation]:

@@ -64,3 +64,18 @@ def test_pod_is_trimmed_like_a_job() -> None:
     assert record is not None
     assert record.work is not None
     assert read_placement(record.work.spec).affinity == ()
+
+
+def test_of_too_many_resources_some_are_kept_and_no_flavor_is_eligible() -> None:
+    many = {"cpu": "1", **{f"example.com/r{number:04}": "1" for number in range(6000)}}
+    container = {"name": "c", "image": "none", "resources": {"requests": many, "limits": many}}
+    spec = job({"containers": [container], "resources": {"requests": many}}).spec.template.spec
+    (kept,) = [each.resources for each in spec.containers]
+    assert (len(kept.requests), len(kept.limits), str(kept.requests["cpu"])) == (64, 64, "1")
+    assert spec.resources is not None
+    assert kept.requests.keys() == spec.resources.requests.keys()
+    assert not affinity_agrees(read_placement(spec), {})
+    few = dict(list(many.items())[:64])
+    whole = job({"containers": [{**container, "resources": {"requests": few}}]}).spec.template.spec
+    assert len(whole.containers[0].resources.requests) == 64
+    assert affinity_agrees(read_placement(whole), {})
