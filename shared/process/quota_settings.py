@@ -25,6 +25,7 @@ from shared.quota.model.settings import (
     StartupMaxima,
     StartupSettings,
     Uncovered,
+    UnlabelledNamespaces,
 )
 
 _RECLAIM = ReclaimSettings()
@@ -155,6 +156,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     queue_age: QueueAge = _QUOTA.queue_age
     max_depth: Depth = _QUOTA.max_depth
     open_groups: bool = _QUOTA.open_groups
+    unlabelled_namespaces: UnlabelledNamespaces = _QUOTA.unlabelled_namespaces
     namespace_label_binds: bool = _QUOTA.namespace_label_binds
     require_use: bool = _QUOTA.require_use
     maxima: MaximaFile = MaximaFile()
@@ -187,6 +189,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             queue_age=self.queue_age,
             max_depth=self.max_depth,
             open_groups=self.open_groups,
+            unlabelled_namespaces=self.unlabelled_namespaces,
             namespace_label_binds=self.namespace_label_binds,
             require_use=self.require_use,
             maxima=self.maxima.maxima(),

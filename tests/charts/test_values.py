@@ -1,6 +1,8 @@
 """The chart's values: the settings that they become, their defaults, and those that are refused."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from dev.generate import chart_readme
 from reconciler.settings import ReconcilerSettings
 from shared.process.metrics_server import MetricsAuthorization, MetricsSettings
 from shared.process.settings import load_settings
-from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.settings import QuotaSettings, UnlabelledNamespaces
 from tests.charts.rendering import CHART, find_object, helm_template, render
 from webhook.settings import WebhookSettings
 
@@ -34,7 +36,14 @@ def test_documented_defaults_match_the_engine(control_plane_binaries: Binaries, 
     written = find_object(render(control_plane_binaries), "ConfigMap", "quotree-reconciler")["data"]["reconciler.yaml"]
     file = tmp_path / "reconciler.yaml"
     file.write_text(written)
-    assert load_settings(file, ReconcilerSettings).quota.settings() == QuotaSettings()
+    own = QuotaSettings()
+    # A settings file without these keys is of an installation that had no such defaults.
+    assert load_settings(file, ReconcilerSettings).quota.settings() == replace(
+        own,
+        open_groups=False,
+        unlabelled_namespaces=UnlabelledNamespaces.DENY,
+        reclaim=replace(own.reclaim, max_termination_grace_period=timedelta(minutes=5)),
+    )
 
 
 def test_documented_webhook_defaults_match_its_settings(control_plane_binaries: Binaries, tmp_path: Path) -> None:
@@ -48,7 +57,7 @@ def test_documented_webhook_defaults_match_its_settings(control_plane_binaries: 
     )
     assert found.metrics == MetricsSettings(MetricsAuthorization.TOKEN)
     own = WebhookSettings()
-    assert msgspec.structs.replace(found, namespace="", reconciler_user="", metrics=own.metrics) == own
+    assert msgspec.structs.replace(found, namespace="", reconciler_user="", metrics=own.metrics, quota=own.quota) == own
 
 
 @pytest.mark.parametrize(

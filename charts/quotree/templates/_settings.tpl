@@ -1,3 +1,30 @@
+{{/*
+The quota settings as both processes read them. What is null has the default of a new release, or what an upgraded release had:
+a new default must not change what a cluster does. Without a cluster to ask (`helm template`), it is taken for a new release.
+*/}}
+{{- define "quotree.quota" -}}
+{{- $quota := deepCopy .Values.quota -}}
+{{- $before := dict "openGroups" true "unlabelledNamespaces" "Allow" -}}
+{{- range $component := list "webhook" "reconciler" -}}
+{{- $known := lookup "v1" "ConfigMap" $.Release.Namespace (printf "%s-%s" (include "quotree.fullname" $) $component) | default dict -}}
+{{- with dig "data" (printf "%s.yaml" $component) "" $known -}}
+{{- $before = mergeOverwrite $before ((fromYaml .).quota | default dict) -}}
+{{- end -}}
+{{- end -}}
+{{- $new := dict "openGroups" false "unlabelledNamespaces" "Deny" "reclaim" (dict "maxTerminationGracePeriod" "5m") -}}
+{{- $default := ternary $before $new .Release.IsUpgrade -}}
+{{- range $key := list "openGroups" "unlabelledNamespaces" -}}
+{{- if kindIs "invalid" (get $quota $key) }}{{ $_ := set $quota $key (get $default $key) }}{{ end -}}
+{{- end -}}
+{{- $reclaim := $quota.reclaim | default dict -}}
+{{- if not $reclaim.maxTerminationGracePeriod -}}
+{{- $reclaim = omit $reclaim "maxTerminationGracePeriod" -}}
+{{- with dig "reclaim" "maxTerminationGracePeriod" "" $default }}{{ $_ := set $reclaim "maxTerminationGracePeriod" . }}{{ end -}}
+{{- end -}}
+{{- $_ := set $quota "reclaim" $reclaim -}}
+{{- $quota | toYaml -}}
+{{- end -}}
+
 {{/* The kinds as both processes read them. */}}
 {{- define "quotree.kinds.settings" -}}
 {{- $kinds := concat (include "quotree.integrations" . | fromYamlArray) .Values.kinds -}}
@@ -36,7 +63,7 @@ callers:
   clientCA: /etc/quotree-callers/ca.crt
   {{- end }}
 drain: {{ .drain }}
-quota: {{- toYaml $.Values.quota | nindent 2 }}
+quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}
 {{- end -}}
@@ -52,7 +79,7 @@ visibility:
   port: {{ $.Values.visibility.port }}
   secretName: {{ include "quotree.visibilitySecret" $ }}
   service: {{ include "quotree.fullname" $ }}-visibility
-quota: {{- toYaml $.Values.quota | nindent 2 }}
+quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}
 {{- end -}}
@@ -63,7 +90,7 @@ listen: {port: {{ .port }}}
 health: {port: {{ .healthPort }}}
 metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}
-quota: {{- toYaml $.Values.quota | nindent 2 }}
+quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}
 {{- end -}}

@@ -38,10 +38,10 @@ from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
 from shared.quota.model.devices import DeviceSource
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.membership import admits, is_bound_elsewhere, path_of, selector_of
+from shared.quota.model.membership import admits, has_own_label, is_bound_elsewhere, path_of, selector_of
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.settings import CapacitySource, QuotaSettings, UnlabelledNamespaces
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.quota.model.workload import Workload
 
@@ -292,6 +292,8 @@ class ClusterState:
     def _admits(self, group: str, labels: Mapping[str, str]) -> bool:
         if group not in self.groups:
             return True
+        if self.settings.unlabelled_namespaces is UnlabelledNamespaces.DENY and not has_own_label(labels):
+            return False
         if self.settings.namespace_label_binds and is_bound_elsewhere(self._group, group, labels):
             return False
         return admits(self._group, group, labels, open_groups=self.settings.open_groups)

@@ -47,9 +47,21 @@ def selector_of(groups: GroupByName, name: str) -> tuple[LabelSelector, str] | N
 
 
 def admits(groups: GroupByName, name: str, namespace_labels: Mapping[str, str], *, open_groups: bool) -> bool:
-    """Return whether workloads of a namespace with these labels may use the group; `open_groups` without a selector."""
+    """Return whether workloads of a namespace with these labels may use the group.
+
+    Without a selector on its path: all with `open_groups`, else those of namespaces whose own label names the group or
+    one above it.
+    """
     found = selector_of(groups, name)
-    return open_groups if found is None else found[0].matches(namespace_labels)
+    if found is not None:
+        return found[0].matches(namespace_labels)
+    named = namespace_labels.get(GROUP_LABEL)
+    return open_groups or (bool(named) and not is_bound_elsewhere(groups, name, namespace_labels))
+
+
+def has_own_label(namespace_labels: Mapping[str, str]) -> bool:
+    """Return whether a namespace's labels make its workloads managed, whatever they say themselves."""
+    return bool(namespace_labels.get(GROUP_LABEL)) or namespace_labels.get(MANAGED_LABEL) == TRUE
 
 
 def is_bound_elsewhere(groups: GroupByName, name: str, namespace_labels: Mapping[str, str]) -> bool:

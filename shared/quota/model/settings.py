@@ -55,6 +55,13 @@ class LongTermination(StrEnum):
     DENY = "Deny"
 
 
+class UnlabelledNamespaces(StrEnum):
+    """Whether a workload may name a group in a namespace without any label of Quotree's."""
+
+    ALLOW = "Allow"
+    DENY = "Deny"
+
+
 @dataclass(frozen=True, slots=True)
 class ReclaimSettings:
     """How borrowed quota comes back (docs/specification.md §7)."""
@@ -144,6 +151,7 @@ class QuotaSettings:
     max_depth: int = 16
     open_groups: bool = True
     """Whether a group without any namespaceSelector on its path admits every namespace."""
+    unlabelled_namespaces: UnlabelledNamespaces = UnlabelledNamespaces.ALLOW
     namespace_label_binds: bool = True
     """Whether the group label of a namespace keeps its workloads from groups outside."""
     require_use: bool = False

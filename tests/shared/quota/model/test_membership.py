@@ -37,6 +37,11 @@ def test_setting_decides_without_any_selector() -> None:
     assert [admits(TREE.get, "bench", {}, open_groups=each) for each in (True, False)] == [True, False]
 
 
+@pytest.mark.parametrize(("label", "expected"), [("bench", True), ("root", True), ("vision", False), ("", False)])
+def test_label_of_a_namespace_admits_it_where_no_selector_decides(label: str, expected: bool) -> None:
+    assert admits(TREE.get, "bench", {"quotree.dev/group": label}, open_groups=False) is expected
+
+
 def test_selector_of_root_applies_to_all_groups() -> None:
     closed = TREE.with_group(selecting("root", team="red"))
     assert [admits(closed.get, "bench", {"team": each}, open_groups=True) for each in ("red", "blue")] == [True, False]

@@ -9,7 +9,7 @@ from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.fit import bounds_of
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
-from shared.quota.model.settings import LongTermination, QuotaSettings, ReclaimSettings
+from shared.quota.model.settings import LongTermination, QuotaSettings, ReclaimSettings, UnlabelledNamespaces
 from shared.quota.model.tree import Tree
 from shared.resources import FlavorResource
 from tests.shared.quota.model.work_context import (
@@ -160,7 +160,21 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         GROUP_LABEL,
         (
             "group vision does not take workloads of namespace default: no namespaceSelector stands on its path, and "
-            "quota.openGroups is false; give it one"
+            "quota.openGroups is false; give it one, or have the namespace labelled quotree.dev/group=vision"
+        ),
+    ),
+    "namespace without any label of Quotree's": (
+        {
+            "group_name": "vision",
+            "namespace": "blue",
+            "namespace_labels": {"team": "blue", "quotree.dev/managed": "false"},
+            "settings": QuotaSettings(unlabelled_namespaces=UnlabelledNamespaces.DENY),
+        },
+        "NamespaceUnlabelled",
+        GROUP_LABEL,
+        (
+            "namespace blue has none of Quotree's labels, so that nothing else in it would be held; have it labelled "
+            "quotree.dev/group=GROUP or quotree.dev/managed=true (quota.unlabelledNamespaces)"
         ),
     ),
     "namespace bound to another group": (

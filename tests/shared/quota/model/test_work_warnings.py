@@ -37,6 +37,18 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
         {"group_name": "lost", "request": {GPU: 1}},
         [("GroupInactive", "group lost is inactive: its path does not lead to root; nothing starts until it does")],
     ),
+    "containers that request nothing": (
+        {"group_name": "vision", **pods(unrequested=(("containers[0].resources.requests", GPU),))},
+        [
+            (
+                "RequestsNotRequired",
+                (
+                    f"a container requests no {GPU}: it uses that and no quota; group vision could require it "
+                    "(requireRequests)"
+                ),
+            )
+        ],
+    ),
     "pods that end late": (
         {
             "group_name": "vision",

@@ -207,6 +207,7 @@ FORBIDDEN: Final = frozenset(
         "SystemGroup",
         "NamespaceNotAdmitted",
         "NamespaceBound",
+        "NamespaceUnlabelled",
         "PriorityNotAllowed",
         "UseNotAllowed",
     }

@@ -16,6 +16,7 @@ from shared.api.names import (
     GROUP_LABEL,
     HOLD_LABEL,
     JOB_CONTROLLER,
+    MANAGED_LABEL,
     MAX_POD_GROUP,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
@@ -23,7 +24,7 @@ from shared.api.names import (
     TRUE,
     read_pod_group_size,
 )
-from shared.quota.model.membership import admits, is_bound_elsewhere, selector_of
+from shared.quota.model.membership import admits, has_own_label, is_bound_elsewhere, selector_of
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed
@@ -41,6 +42,7 @@ from shared.quota.model.rules.workloads.submitted_workload import (
     WorkloadContext,
     WorkloadRule,
 )
+from shared.quota.model.settings import UnlabelledNamespaces
 from shared.quota.model.tree import SYSTEM, StopPolicy
 
 
@@ -93,12 +95,27 @@ def check_namespace(workload: SubmittedWorkload, context: WorkloadContext) -> It
         return
     found = selector_of(context.tree.get, group.name)
     if found is None:
-        why = "no namespaceSelector stands on its path, and quota.openGroups is false; give it one"
+        why = (
+            "no namespaceSelector stands on its path, and quota.openGroups is false; give it one, or have the "
+            f"namespace labelled {GROUP_LABEL}={group.name}"
+        )
     else:
         whose = "its namespaceSelector" if found[1] == group.name else f"the namespaceSelector of {found[1]}"
         why = f"{whose} requires {_unmet(found[0], labels)}; label the namespace so, or name another group"
     message = f"group {workload.group} does not take workloads of namespace {workload.namespace}: {why}"
     yield workload.violation("NamespaceNotAdmitted", workload.group_field, message)
+
+
+def check_namespace_is_labelled(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The namespace has a label of Quotree's: otherwise nothing else in it is held (`quota.unlabelledNamespaces`)."""
+    labels = workload.namespace_labels
+    if context.settings.unlabelled_namespaces is UnlabelledNamespaces.ALLOW or labels is None or has_own_label(labels):
+        return
+    message = (
+        f"namespace {workload.namespace} has none of Quotree's labels, so that nothing else in it would be held; have "
+        f"it labelled {GROUP_LABEL}=GROUP or {MANAGED_LABEL}=true (quota.unlabelledNamespaces)"
+    )
+    yield workload.violation("NamespaceUnlabelled", workload.group_field, message)
 
 
 def check_namespace_binds(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
@@ -171,6 +188,7 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("SystemGroup",), check_group_is_not_system),
     WorkloadRule(("GroupClosed",), check_group_is_open),
     WorkloadRule(("NamespaceNotAdmitted",), check_namespace),
+    WorkloadRule(("NamespaceUnlabelled",), check_namespace_is_labelled),
     WorkloadRule(("NamespaceBound",), check_namespace_binds),
     WorkloadRule(("FlavorNotInGroup",), check_flavor_known),
     WorkloadRule(("BadLabel",), check_booleans),
@@ -200,9 +218,23 @@ def warn_group_detached(workload: SubmittedWorkload, context: WorkloadContext) -
         yield workload.violation("GroupInactive", workload.group_field, message)
 
 
+def warn_requests_absent(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """A container that requests nothing of what its group has quota of uses a node and no quota."""
+    group = context.tree.get(workload.group)
+    covered = set() if group is None else {resource for entry in group.quotas for resource in entry.covered}
+    counted = covered - context.settings.ignored_resources
+    lacking = {resource for pod in workload.terms for _, resource in pod.unrequested if resource in counted}
+    if lacking:
+        what = " and ".join(sorted(lacking))
+        why = f"it uses that and no quota; group {workload.group} could require it (requireRequests)"
+        message = f"a container requests no {what}: {why}"
+        yield workload.violation("RequestsNotRequired", workload.pod_field("containers"), message)
+
+
 WARNINGS: Final = (
     WorkloadRule(("GroupStopped",), warn_group_stopped),
     WorkloadRule(("GroupInactive",), warn_group_detached),
+    WorkloadRule(("RequestsNotRequired",), warn_requests_absent),
 )
 
 
