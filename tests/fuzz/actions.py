@@ -226,6 +226,45 @@ def _make_or_delete(actor: Actor, kind: str, make: Callable[[], Body]) -> None:
         actor.request(f"create {kind}", "POST", actor.path(kind), make())
 
 
+def _join_later(actor: Actor) -> None:
+    """A Job that nothing manages, or that is managed, gets annotations or a unit; then its label."""
+    waiting = actor.one("jobs")
+    body = manifests.job(actor.random, actor.tenant, actor.new_name("early"))
+    metadata, spec = body["metadata"], body["spec"]
+    metadata["labels"] = {"quotree.dev/unit": "invented"} if actor.random.random() < 0.2 else {}
+    metadata["annotations"] = manifests.forgery(actor.random, waiting["metadata"]["uid"] if waiting else "0")
+    spec["suspend"] = actor.random.random() < 0.7
+    if actor.random.random() < 0.5:
+        metadata["annotations"] = {}
+    actor.request("create early job", "POST", actor.path("jobs"), body)
+    for change in (
+        {"metadata": {"annotations": manifests.forgery(actor.random, "0")}},
+        {"metadata": {"labels": {GROUP_LABEL: actor.random.choice(actor.tenant.groups)}}},
+    ):
+        actor.request("join later", "PATCH", actor.path("jobs", metadata["name"]), change, MERGE)
+
+
+def _many_names(actor: Actor) -> None:
+    body = manifests.job(actor.random, actor.tenant, actor.new_name("names"))
+    body["spec"]["template"]["spec"]["containers"][0]["resources"] = manifests.many_names(actor.random)
+    actor.request("create job of many names", "POST", actor.path("jobs"), body)
+
+
+def _delete_all_pods(actor: Actor) -> None:
+    """Its pods end slowly while others come in their place, again and again."""
+    for _ in range(actor.random.randint(1, 3)):
+        actor.request("delete all pods", "DELETE", actor.path("pods"), {"propagationPolicy": "Background"})
+
+
+def _edit_group(actor: Actor) -> None:
+    """As the editor of its leaf: durations at the ends."""
+    text = actor.random.choice(("79999999h", "999999999h", "876000h1ms", "999999999h" * 6, "-1s", "1000000000000000h"))
+    field = actor.random.choice(("claimTimeout", "notice", "exemptAfterStart", "gracePeriod"))
+    group = actor.tenant.group or actor.tenant.groups[0]
+    path = f"/apis/quotree.dev/v1alpha1/quotagroups/{group}"
+    actor.request("edit group", "PATCH", path, {"spec": {"reclaim": {field: text}}}, MERGE)
+
+
 def _deployment(actor: Actor) -> None:
     found = actor.one("deployments")
     if found is None or (len(actor.all("deployments")) < 2 and actor.random.random() < 0.5):
@@ -289,4 +328,8 @@ _ACTIONS: Final[tuple[tuple[Callable[[Actor], None], int], ...]] = (
     (_budget, 2),
     (_limit_range, 1),
     (_deployment, 4),
+    (_join_later, 6),
+    (_many_names, 1),
+    (_delete_all_pods, 1),
+    (_edit_group, 1),
 )

@@ -29,7 +29,7 @@ FREE: Final = ""
 class Groups:
     """Which group a pod belongs to. Remembers Jobs, for pods outlive them."""
 
-    namespaces: Mapping[str, str]
+    namespaces: dict[str, str]
     """namespace -> the group in its label, or empty; the others are not managed."""
     _jobs: dict[str, str] = field(default_factory=dict)
 

@@ -1,5 +1,6 @@
 """Random Jobs, pods and what stands beside them, with every field by which a tenant might get round its quota."""
 
+import json
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final
@@ -25,6 +26,7 @@ FINALIZER: Final = "example.com/mine"
 _CPU: Final = ("100m", "500m", "1", "1", "2", "2", "3", "4", "13", "0")
 _STOP_TAKES: Final = ("1s", "3s", "6s")
 _FORGED: Final = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
+_ENDS: Final = ("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "2100-01-01T00:00:00Z")
 _LARGE: Final = 150 * 1024
 
 
@@ -52,6 +54,27 @@ def annotations(random: Random) -> dict[str, str]:
     if random.random() < 0.08:
         found[random.choice((ADMISSION, EVICTION, REQUEUE, NOTICE))] = random.choice((_FORGED, "{}", "no JSON"))
     return found
+
+
+def forgery(random: Random, uid: str) -> dict[str, str]:
+    """What the reconciler might have written, with times at the ends, invented flavors, and a claim for `uid`."""
+    time = random.choice((*_ENDS, "2026-01-01T00:00:00Z"))
+    flavors = random.choice(({}, {"cpu": "default"}, {"cpu": "invented"}))
+    claim = {"uid": uid, "group": "red", "flavors": {"cpu": "default"}}
+    texts = {
+        ADMISSION: {"flavors": flavors, "time": time},
+        EVICTION: {"reason": "Reclaimed", "time": time, "flavors": flavors, "for": claim},
+        REQUEUE: {"queued": time, "released": time, "notBefore": time},
+        NOTICE: {"time": time, "evictAt": time},
+    }
+    name = random.choice(tuple(texts))
+    return {name: json.dumps(texts[name])}
+
+
+def many_names(random: Random) -> Body:
+    """Requests of more resources than any node has."""
+    number = random.choice((50, 65, 1000, 3000))
+    return {"requests": {"cpu": "1"}, "limits": {f"example.com/r{each}": "1" for each in range(number)}}
 
 
 def pod_template(random: Random, tenant: Tenant) -> Body:

@@ -26,6 +26,8 @@ class Tenant:
     group: str
     """The group of its namespace; empty: it names a group itself."""
     groups: tuple[str, ...]
+    comes_later: bool = False
+    """Whether its namespace is without any label of Quotree's until the administrator brings it in."""
 
     def rest(self, control_plane: ControlPlane) -> Rest:
         """Requests that the API server judges as this user's."""
@@ -36,6 +38,7 @@ TENANTS: Final = (
     Tenant("red", "team-red", "red", ("red", "blue", "nowhere")),
     Tenant("blue", "team-blue", "blue", ("blue", "green-a", "root", "system")),
     Tenant("green", "team-green", "", ("green-a", "green-b", "green", "red")),
+    Tenant("yellow", "team-yellow", "yellow", ("yellow", "red"), comes_later=True),
 )
 
 
@@ -47,19 +50,57 @@ def build(control_plane: ControlPlane) -> None:
         body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}
         _create(rest, "/apis/scheduling.k8s.io/v1/priorityclasses", body)
     for tenant in TENANTS:
-        own = {GROUP_LABEL: tenant.group} if tenant.group else {MANAGED_LABEL: "true"}
-        labels = {"team": tenant.name, **own}
+        labels = {"team": tenant.name, **({} if tenant.comes_later else own_labels(tenant))}
         _create(rest, "/api/v1/namespaces", {"metadata": {"name": tenant.namespace, "labels": labels}})
         _create(
             rest, f"/apis/rbac.authorization.k8s.io/v1/namespaces/{tenant.namespace}/rolebindings", _binding(tenant)
         )
+        editor = {"metadata": {"name": f"edit-{tenant.name}"}, "rules": [_editing(tenant)]}
+        _create(rest, "/apis/rbac.authorization.k8s.io/v1/clusterroles", editor)
+        _create(rest, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", _editors_binding(tenant))
+    few = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "6"}}}
+    _create(rest, "/api/v1/namespaces/team-yellow/resourcequotas", few)
     defaults = {"limits": [{"type": "Container", "defaultRequest": {"cpu": "500m"}}]}
     _create(rest, "/api/v1/namespaces/team-green/limitranges", {"metadata": {"name": "defaults"}, "spec": defaults})
     _group(rest, "red", min=8, max=12)
     _group(rest, "blue", min=8, max=20)
+    _group(rest, "yellow", min=0, max=6)
     _group(rest, "green", is_parent=True, min=6, max=16)
     _group(rest, "green-a", "green", min=4, max=8)
     _group(rest, "green-b", "green", min=2, max=16)
+
+
+def own_labels(tenant: Tenant) -> dict[str, str]:
+    """The labels by which its namespace is managed."""
+    return {GROUP_LABEL: tenant.group} if tenant.group else {MANAGED_LABEL: "true"}
+
+
+def bring_in(rest: Rest) -> dict[str, str]:
+    """Label the namespaces that come later; return their groups by their names."""
+    late = [each for each in TENANTS if each.comes_later]
+    for each in late:
+        body = {"metadata": {"labels": own_labels(each)}}
+        status, answer = rest.request(
+            "PATCH", f"/api/v1/namespaces/{each.namespace}", body, "application/merge-patch+json"
+        )
+        assert status == 200, answer
+    return {each.namespace: each.group for each in late}
+
+
+def _editing(tenant: Tenant) -> dict[str, Any]:
+    """The documented role of a leaf's editor, for the group of its own."""
+    names = [tenant.group or tenant.groups[0]]
+    verbs = ["get", "update", "patch"]
+    return {"apiGroups": ["quotree.dev"], "resources": ["quotagroups"], "resourceNames": names, "verbs": verbs}
+
+
+def _editors_binding(tenant: Tenant) -> dict[str, Any]:
+    name = f"edit-{tenant.name}"
+    return {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": tenant.name}],
+    }
 
 
 def _binding(tenant: Tenant) -> dict[str, Any]:
