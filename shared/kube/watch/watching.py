@@ -187,6 +187,8 @@ class Watch(Generic[R]):
         async with self._client.stream(
             self.resource, self._namespace, self._query(), silence=self._settings.silence
         ) as content:
+            # An accepted watch is healthy before its first event: of a quiet kind, that may be a minute later.
+            self._hear()
             while chunk := await content.readany():
                 self._hear()
                 events = await self._take(lines, chunk)
