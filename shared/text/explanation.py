@@ -59,9 +59,9 @@ def _head(data: Json) -> Iterator[str]:
     if data.get("evictions"):
         yield f"evicted {'once' if data['evictions'] == 1 else str(data['evictions']) + ' times'} so far"
     if data.get("lastEviction"):
-        yield _eviction(data["lastEviction"])
+        yield eviction_text(data["lastEviction"])
     if data.get("admission"):
-        yield from _running(data["admission"])
+        yield from running_lines(data["admission"])
 
 
 def _with_title(remedies: Iterator[str]) -> Iterator[str]:
@@ -72,7 +72,8 @@ def _with_title(remedies: Iterator[str]) -> Iterator[str]:
         yield from (f"  {each}" for each in found)
 
 
-def _eviction(last: Json) -> str:
+def eviction_text(last: Json) -> str:
+    """Return when and why a workload was evicted, and when it starts again."""
     preemptor = f" for {last['for']}" if last.get("for") else ""
     if last.get("forGroup"):
         preemptor = f"{preemptor} of {last['forGroup']}" if preemptor else f" for a workload of {last['forGroup']}"
@@ -82,7 +83,8 @@ def _eviction(last: Json) -> str:
     return f"evicted at {moment_text(last['at'])}: {last['reason']}{rule}{preemptor}{failed}{again}"
 
 
-def _running(running: Json) -> Iterator[str]:
+def running_lines(running: Json) -> Iterator[str]:
+    """Yield on what the place of a running workload rests, and what could end it."""
     ground = "is within its group's runtime" if running["ground"] == "Runtime" else "runs on borrowed quota"
     yield f"it {ground}"
     for each in running["keys"]:
@@ -98,24 +100,35 @@ def _running(running: Json) -> Iterator[str]:
 
 
 def _flavor(flavor: Json, holders: Sequence[Json]) -> Iterator[str]:
-    binding, name = flavor["binding"], f"flavor {flavor['flavor']}"
-    if "podSet" in flavor:
-        name = f"pod set {flavor['podSet']}, {name}"
+    binding = flavor["binding"]
+    if missing := missing_text(flavor):
+        yield f"{flavor_name(flavor)}: {missing}"
     if binding is None:
-        if flavor.get("refused"):
-            yield f"{name}: {flavor['refused']}"
         return
-    amount = readable(binding["resource"], binding["missing"])
-    refused = f" ({flavor['refused']})" if flavor.get("refused") else ""
-    missing = f"{amount} of {binding['resource']} missing in {binding['group']} ({binding['limit']}){refused}"
-    yield f"{name}: {missing}"
     if flavor.get("entitlement"):
-        yield f"  not entitled: {_missing_runtime(flavor['entitlement'])}"
+        yield f"  not entitled: {entitlement_text(flavor['entitlement'])}"
     for line in holder_lines(holders, binding["resource"]):
         yield f"  {line}"
 
 
-def _missing_runtime(short: Json) -> str:
+def flavor_name(flavor: Json) -> str:
+    """Return the flavor, after the pod set that would get it."""
+    name = f"flavor {flavor['flavor']}"
+    return f"pod set {flavor['podSet']}, {name}" if "podSet" in flavor else name
+
+
+def missing_text(flavor: Json) -> str:
+    """Return what is missing in a flavor, or why the workload cannot get it; empty if nothing is."""
+    binding = flavor["binding"]
+    if binding is None:
+        return str(flavor.get("refused") or "")
+    amount = readable(binding["resource"], binding["missing"])
+    refused = f" ({flavor['refused']})" if flavor.get("refused") else ""
+    return f"{amount} of {binding['resource']} missing in {binding['group']} ({binding['limit']}){refused}"
+
+
+def entitlement_text(short: Json) -> str:
+    """Return why a workload is not entitled."""
     lacks, used, runtime, least = (readable(short["resource"], short[word]) for word in _MISSING_RUNTIME)
     numbers = f"it is {runtime}, {used} is used, min is {least}"
     return f"the runtime of {short['group']} lacks {lacks} of {short['resource']}: {numbers}"

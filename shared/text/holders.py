@@ -74,16 +74,22 @@ def holder_lines(holders: Iterable[Json], resource: str) -> Iterator[str]:
 
 
 def _holder(holder: Json, resource: str) -> str:
-    several = holder.get("workloads", 1) > 1
+    hold = "hold" if _is_several(holder) else "holds"
     borrowed = f", {readable(resource, holder['borrowed'])} of it borrowed" if holder["borrowed"] else ""
-    because = holder.get("because")
-    stay = "stay" if several else "stays"
+    return f"{named(holder)} {hold} {readable(resource, holder['amount'])}{borrowed}: {fate_text(holder)}"
+
+
+def fate_text(holder: Json) -> str:
+    """Return whether a holder can be evicted for the workload that waits, and why not."""
+    several, because = _is_several(holder), holder.get("because")
+    end = "stay" if several else "stays"
     if because:
-        end = f": {stay}, {_MANY.get(because, BECAUSE[because]) if several else BECAUSE[because]}"
-    else:
-        end = ": can be recycled" if holder["recyclable"] else f": {stay}"
+        end += f", {_MANY.get(because, BECAUSE[because]) if several else BECAUSE[because]}"
+    elif holder["recyclable"]:
+        end = "can be recycled"
     until = f" until {moment_text(holder['until'])}" if holder.get("until") else ""
-    until += f" for {holder['claimedBy']}" if holder.get("claimedBy") else ""
-    return (
-        f"{named(holder)} {'hold' if several else 'holds'} {readable(resource, holder['amount'])}{borrowed}{end}{until}"
-    )
+    return end + until + (f" for {holder['claimedBy']}" if holder.get("claimedBy") else "")
+
+
+def _is_several(holder: Json) -> bool:
+    return bool(holder.get("workloads", 1) > 1)

@@ -17,7 +17,7 @@ _ALIKE: Final = 3
 
 def remedy_lines(remedies: Sequence[Json]) -> Iterator[str]:
     """Yield every remedy."""
-    yield from map(_remedy, remedies)
+    yield from map(remedy_text, remedies)
 
 
 def folded_remedies(remedies: Sequence[Json]) -> Iterator[str]:
@@ -32,7 +32,7 @@ def folded_remedies(remedies: Sequence[Json]) -> Iterator[str]:
         elif do == "Evict" and len(found) > _NAMED and not _requires_more(found):
             yield f"evict any of {count} workloads"
         else:
-            yield from map(_remedy, found[:_ALIKE])
+            yield from map(remedy_text, found[:_ALIKE])
             if len(found) > _ALIKE:
                 yield f"or {len(found) - _ALIKE} more like the last"
 
@@ -41,7 +41,8 @@ def _requires_more(remedies: Sequence[Json]) -> bool:
     return any(each.get("and") for each in remedies)
 
 
-def _remedy(remedy: Json) -> str:
+def remedy_text(remedy: Json) -> str:
+    """Return one remedy, with what it needs beside it."""
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
     by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
     by = f"{by}, for example," if remedy.get("example") else by
@@ -60,4 +61,4 @@ def _remedy(remedy: Json) -> str:
         "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{of_set}: {SMALLER}",
     }
     text = texts.get(remedy["do"], str(remedy["do"]))
-    return " and ".join([text, *map(_remedy, remedy.get("and", ()))])
+    return " and ".join([text, *map(remedy_text, remedy.get("and", ()))])
