@@ -1,6 +1,7 @@
 """The composition root of the dashboard: a connection with the user's rights, watches, frames, and the server."""
 
 import asyncio
+import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -36,6 +37,7 @@ class DashboardOptions:
     kubeconfig: str | None = None
     namespace: str | None = None
     settings_file: str | None = None
+    open_browser: bool = False
 
 
 async def serve(options: DashboardOptions, say: Callable[[str], None]) -> None:
@@ -54,6 +56,8 @@ async def serve(options: DashboardOptions, say: Callable[[str], None]) -> None:
         try:
             await _listen(runner, guard, options.port)
             say(guard.address)
+            if options.open_browser and not await asyncio.to_thread(webbrowser.open, guard.address_to_open):
+                say("quotree: no browser could be started; open the address yourself")
             async with asyncio.TaskGroup() as group:
                 group.create_task(cluster.run(), name="watches")
                 group.create_task(frames.run(), name="frames")

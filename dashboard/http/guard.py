@@ -25,6 +25,7 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 API: Final = "/api/"
+_EXCHANGE: Final = "/api/token"
 _SCHEME: Final = "Bearer "
 
 
@@ -48,6 +49,7 @@ class PageGuard:
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
+        self._code = secrets.token_urlsafe(32)
         self.port = 0
         """Set once the port is known; until then no Host is right."""
 
@@ -55,6 +57,18 @@ class PageGuard:
     def address(self) -> str:
         """The page's address. The part after # never leaves the browser; the page sends it as a header."""
         return f"http://127.0.0.1:{self.port}/#token={self.token}"
+
+    @property
+    def address_to_open(self) -> str:
+        """An address that works once. Others on the machine can read it in the arguments of the browser."""
+        return f"http://127.0.0.1:{self.port}/#open={self._code}"
+
+    def _exchange(self, request: web.Request) -> web.Response:
+        """Return the token for the code of `address_to_open`, once."""
+        if not _has(request, self._code):
+            raise web.HTTPUnauthorized(text="this address works once: open the one that `quotree dashboard` printed\n")
+        self._code = secrets.token_urlsafe(32)
+        return web.json_response({"token": self.token})
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -67,7 +81,7 @@ class PageGuard:
 
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         self._judge(request)
-        return await handler(request)
+        return self._exchange(request) if request.path == _EXCHANGE else await handler(request)
 
     def _judge(self, request: web.Request) -> None:
         hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
@@ -77,12 +91,16 @@ class PageGuard:
             raise web.HTTPForbidden(text="requests from another origin are refused\n")
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and is_api(request):
             raise web.HTTPForbidden(text="requests from another site are refused\n")
-        if is_api(request) and not self._has_token(request):
+        if is_api(request) and request.path != _EXCHANGE and not self._has_token(request):
             raise web.HTTPUnauthorized(text="open the address that `quotree dashboard` printed\n")
 
     def _has_token(self, request: web.Request) -> bool:
-        given = request.headers.get("Authorization", "")
-        return hmac.compare_digest(given.encode(), f"{_SCHEME}{self.token}".encode())
+        return _has(request, self.token)
+
+
+def _has(request: web.Request, secret: str) -> bool:
+    given = request.headers.get("Authorization", "")
+    return hmac.compare_digest(given.encode(), f"{_SCHEME}{secret}".encode())
 
 
 async def with_headers(answering: Awaitable[web.StreamResponse]) -> web.StreamResponse:

@@ -13,14 +13,18 @@ from dashboard.http import static_files
 from dashboard.http.guard import RequestGuard
 from dashboard.http.stream import FrameSource, stream
 from dashboard.live.recorded_reasons import last_recorded
+from dashboard.live.served_reasons import served_explanation
+from dashboard.view.edits import Edits
 from dashboard.view.group_page import UnknownName, group_page
 from dashboard.view.nodes import flavor_list, node_slice
-from dashboard.view.queue import MOST, Part, slice_of
+from dashboard.view.overview import overview
+from dashboard.view.queue import MOST, Order, Part, slice_of
 from dashboard.view.tree import TreeLines
-from dashboard.view.what_if import EditedMin, what_if
-from dashboard.view.workload_page import workload_page
+from dashboard.view.what_if import what_if
+from dashboard.view.workload_page import Told, workload_page
 from shared.kube.client import Client
 from shared.problems import Problem
+from shared.resources import FlavorResource
 
 T = TypeVar("T")
 _LONGEST_BODY = 4096
@@ -45,8 +49,9 @@ class Routes:
         """Return the application, with every request checked by the guard."""
         app = web.Application(middlewares=[self._guard.check, _problems], client_max_size=_LONGEST_BODY)
         app.router.add_get("/", self._start_page)
-        app.router.add_get("/static/{name}", self._static)
+        app.router.add_get("/static/{name:.+}", self._static)
         app.router.add_get("/api/stream", self._stream)
+        app.router.add_get("/api/overview", self._overview)
         app.router.add_get("/api/group", self._group)
         app.router.add_get("/api/queue", self._queue)
         app.router.add_get("/api/workload", self._workload)
@@ -68,7 +73,11 @@ class Routes:
         return await stream(request, self._frames, self._tree, self._guard)
 
     async def _group(self, request: web.Request) -> web.Response:
-        return await _in(self._quick, partial(group_page, self._frames.latest, request.query.get("name", "")))
+        name, key = request.query.get("name", ""), _key(request)
+        return await _in(self._quick, partial(group_page, self._frames.latest, name, key, self._frames.history))
+
+    async def _overview(self, request: web.Request) -> web.Response:
+        return await _in(self._quick, partial(overview, self._frames.latest, _key(request), self._frames.history))
 
     async def _queue(self, request: web.Request) -> web.Response:
         query = request.query
@@ -77,18 +86,23 @@ class Routes:
         except ValueError as error:
             raise Problem(f"part must be one of {', '.join(Part)}") from error
         first, count = _number(request, "first", 0), _number(request, "count", 50)
-        work = partial(slice_of, self._frames.latest, query.get("group", ""), part, first, count, query.get("text", ""))
-        return await _in(self._quick, work)
+        order = Order(query.get("sort", ""), down=query.get("down") == "1")
+        work = partial(slice_of, self._frames.latest, query.get("group", ""), part, first, count)
+        return await _in(self._quick, partial(work, text=query.get("text", ""), order=order))
 
     async def _workload(self, request: web.Request) -> web.Response:
         frame, query = self._frames.latest, request.query
         kind, key, with_remedies = query.get("kind", "Job"), query.get("key", ""), query.get("remedies") == "1"
-        work = partial(workload_page, frame, kind, key, with_remedies=with_remedies)
-        page = await _compute(self._slow if with_remedies else self._quick, work)
-        if page["incomplete"]:
-            text, time = await last_recorded(self._client, kind, key)
-            page |= {"recorded": text, "recordedAt": time}
-        return _json(page)
+        told = await self._told(kind, key) if frame.outlook is None and frame.find(kind, key) is not None else None
+        work = partial(workload_page, frame, kind, key, with_remedies=with_remedies, told=told)
+        return await _in(self._slow if with_remedies else self._quick, work)
+
+    async def _told(self, kind: str, key: str) -> Told:
+        """Return what the visibility API says about a workload, else its last event."""
+        data = await served_explanation(self._client, kind, key)
+        if data is not None:
+            return Told("the visibility API", data)
+        return Told("its last event", sentence=(await last_recorded(self._client, kind, key))[0])
 
     async def _nodes(self, request: web.Request) -> web.Response:
         frame = self._frames.latest
@@ -102,10 +116,10 @@ class Routes:
         if request.content_type != "application/json":
             raise web.HTTPUnsupportedMediaType(text="send JSON\n")
         try:
-            edit = msgspec.json.decode(await request.read(), type=EditedMin)
+            edits = msgspec.json.decode(await request.read(), type=Edits)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Problem(f"the edit cannot be read: {error}") from error
-        return await _in(self._slow, partial(what_if, self._frames.latest, edit))
+        return await _in(self._slow, partial(what_if, self._frames.latest, edits))
 
     async def _close(self, _: web.Application) -> None:
         for each in (self._quick, self._slow):
@@ -134,6 +148,12 @@ async def _in(threads: ThreadPoolExecutor, work: Callable[[], Any]) -> web.Respo
 
 def _json(data: Any, status: int = 200) -> web.Response:
     return web.Response(body=msgspec.json.encode(data), status=status, content_type="application/json")
+
+
+def _key(request: web.Request) -> FlavorResource:
+    """Return the flavor and resource of the query; a resource has a slash itself, a flavor none."""
+    flavor, _, resource = request.query.get("key", "").partition("/")
+    return FlavorResource(flavor, resource)
 
 
 def _number(request: web.Request, name: str, default: int) -> int:

@@ -1,7 +1,9 @@
 """The files of the page, read once at the start from the package."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Final
 
 from aiohttp import web
@@ -19,13 +21,17 @@ class StaticFile:
 
 
 def read_files() -> dict[str, StaticFile]:
-    """Return every file of `dashboard/static` by name."""
-    found = {}
-    for file in files("dashboard").joinpath("static").iterdir():
+    """Return every file of `dashboard/static`, by its path below that folder."""
+    return dict(_files_in(files("dashboard").joinpath("static")))
+
+
+def _files_in(folder: Traversable, above: str = "") -> Iterator[tuple[str, StaticFile]]:
+    for file in folder.iterdir():
         ending = f".{file.name.rpartition('.')[2]}"
-        if ending in _TYPES:
-            found[file.name] = StaticFile(file.read_bytes(), _TYPES[ending])
-    return found
+        if file.is_dir():
+            yield from _files_in(file, f"{above}{file.name}/")
+        elif ending in _TYPES:
+            yield f"{above}{file.name}", StaticFile(file.read_bytes(), _TYPES[ending])
 
 
 def behind_proxy(start: StaticFile) -> StaticFile:

@@ -14,14 +14,17 @@ from aiohttp import web
 
 from dashboard.http.guard import HEADERS, RequestGuard
 from dashboard.view.frame import Frame
+from dashboard.view.history import History
 from dashboard.view.tree import TreeLines
 
-_ALIVE: Final = timedelta(seconds=15)
-"""The maximum time between two lines, so that a page notices when the process has ended."""
+_ALIVE: Final = timedelta(seconds=3)
+"""The maximum time between two lines: a page that hears nothing for longer says that it is not live."""
 
 
 class FrameSource(Protocol):
     """Provides frames."""
+
+    history: History
 
     @property
     def latest(self) -> Frame:
@@ -67,6 +70,7 @@ def event(frame: Frame, before: Mapping[str, bytes], after: Mapping[str, bytes])
             "complete": frame.outlook is not None,
             "loading": frame.loading,
             "notices": frame.notices,
+            "stale": frame.standing,
             "rows": changed,
             "gone": sorted(before.keys() - after.keys()),
         }

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
 from dashboard.live.watched_cluster import Sighting, WatchedCluster
 from dashboard.view.frame import Frame
+from dashboard.view.history import History
 from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
@@ -28,6 +30,7 @@ class Frames:
     def __init__(self, cluster: WatchedCluster, settings: QuotaSettings) -> None:
         world = World(Tree.of(()), {}, {}, settings=settings)
         self.latest = Frame(0, datetime.now(UTC), world, {}, None, (), ("everything",))
+        self.history = History()
         self._cluster = cluster
         self._engine = _Engine()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="frames")
@@ -56,12 +59,22 @@ class Frames:
     async def _compute(self) -> None:
         seen = self._cluster.look(datetime.now(UTC))
         number = self.latest.number + 1
+        if seen.standing is not None:
+            # Not decided again: with a later time and the same objects, it would show what did not happen.
+            self._show(replace(self.latest, number=number, standing=seen.standing))
+            return
         loop = asyncio.get_running_loop()
         outlook = await loop.run_in_executor(self._thread, self._engine.decide, seen) if seen.is_complete else None
         if outlook is not None:
             self._cluster.remember_over(outlook.decided.over_since)
-        notices = (*seen.refusals, *seen.troubles)
-        self.latest = Frame(number, seen.now, seen.world, seen.groups, outlook, notices, seen.pending)
+        frame = Frame(
+            number, seen.now, seen.world, seen.groups, outlook, seen.refusals, seen.pending, served=seen.served
+        )
+        await loop.run_in_executor(self._thread, self.history.add, frame)
+        self._show(frame)
+
+    def _show(self, frame: Frame) -> None:
+        self.latest = frame
         self._next.set()
         self._next = asyncio.Event()
 

@@ -8,6 +8,9 @@ from types import MappingProxyType
 from typing import Final
 
 from dashboard.live.leader_past_use import leader_past_use
+from dashboard.live.pulse import Pulse
+from dashboard.live.served_reasons import ServedReasons
+from dashboard.view.frame import ServedReason, Standing
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.group_history import history_of, over_since_of
 from shared.cluster.state.observed.projections import GroupStatusRecord
@@ -20,6 +23,7 @@ from shared.kube.watch.watches import Watches
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, PastUse, World
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import WorkloadId
 
 _POLL: Final = timedelta(milliseconds=50)
 _LOST: Final = (
@@ -50,8 +54,8 @@ class ObservedState(ClusterState):
 class Sighting:
     """What is seen at one moment. `is_complete`: everything that a decision depends on is.
 
-    `refusals`: one sentence for each kind that cannot be read. `pending`: what has not been read yet. `troubles`:
-    watches that are interrupted, so that what they showed may be old.
+    `refusals`: one sentence for each kind that cannot be read. `pending`: what has not been read yet. `standing`: since
+    when nothing new is seen, and why. `served`: what the visibility API says, where it is not complete.
     """
 
     now: datetime
@@ -60,7 +64,8 @@ class Sighting:
     is_complete: bool
     refusals: tuple[str, ...]
     pending: tuple[str, ...]
-    troubles: tuple[str, ...]
+    standing: Standing | None
+    served: Mapping[WorkloadId, ServedReason]
 
 
 class WatchedCluster:
@@ -75,6 +80,8 @@ class WatchedCluster:
         self._leader_past: PastUse | None = None
         self._leader_was_asked = False
         self._has_past = False
+        self._pulse = Pulse(client, self._watches, self.changed.set)
+        self._served = ServedReasons(client, namespace, lambda: bool(self._refusals()), self.changed.set)
         watch_everything(client, self._state, self._watches, self.changed.set, namespace=namespace, kinds=kinds)
 
     async def run(self) -> None:
@@ -82,6 +89,8 @@ class WatchedCluster:
         self._state.advance(datetime.now(UTC))
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watches.run(), name="watches")
+            group.create_task(self._pulse.run(), name="pulse")
+            group.create_task(self._served.run(), name="served reasons")
             group.create_task(self._ask_leader(), name="past use")
             group.create_task(self._tell_of_progress(), name="progress")
 
@@ -93,15 +102,14 @@ class WatchedCluster:
         )
         if not self._leader_was_asked:
             pending = (*pending, "past use: asking the leader")
-        troubles = tuple(each.trouble for each in members if each.synced.is_set() and each.trouble)
         refusals = tuple(self._refusals())
         is_complete = not pending and not refusals
         if is_complete and not self._has_past:
             self._read_past(now)
         world = self._state.world_at(now)
-        return Sighting(
-            now, world, MappingProxyType(dict(self._state.groups)), is_complete, refusals, pending, troubles
-        )
+        groups = MappingProxyType(dict(self._state.groups))
+        standing, served = self._pulse.standing, self._served.known
+        return Sighting(now, world, groups, is_complete, refusals, pending, standing, served)
 
     def remember_over(self, over_since: OverSince) -> None:
         """Set since when leaves have been over their runtime, for the next sighting."""
@@ -138,14 +146,14 @@ class WatchedCluster:
         return found
 
     async def _tell_of_progress(self) -> None:
-        """A watch that syncs empty, is refused or interrupted changes no record: look at each now and then."""
-        before: list[tuple[bool, str | None]] = []
+        """A watch that syncs empty or is refused changes no record: look at each now and then."""
+        before: list[bool] = []
         while True:
-            states = [(_is_read(each.synced, each.failure), each.trouble) for each in self._watches.members]
+            states = [_is_read(each.synced, each.failure) for each in self._watches.members]
             if states != before:
                 self.changed.set()
             before = states
-            all_read = all(is_read for is_read, _ in states)
+            all_read = all(states)
             await asyncio.sleep((_POLL * 20 if all_read else _POLL).total_seconds())
 
 

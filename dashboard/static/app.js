@@ -1,55 +1,83 @@
 // The page put together: the stream, the store, and the page that the address names.
 
+import { keepKey, pageAddress, parsed } from "./address.js";
 import { followAlways, takeToken } from "./api.js";
-import { el, setText } from "./dom.js";
-import { groupPage } from "./group.js";
-import { nodesPage } from "./nodes.js";
+import { groupPage } from "./pages/group.js";
+import { groupsPage } from "./pages/groups.js";
+import { nodesPage } from "./pages/nodes.js";
+import { overviewPage } from "./pages/overview.js";
+import { workloadPage } from "./pages/workload.js";
+import { workloadsPage } from "./pages/workloads.js";
+import { el, setText } from "./parts/dom.js";
+import { moment } from "./parts/words.js";
 import { Store } from "./store.js";
-import { treePage } from "./tree.js";
-import { workloadPage } from "./workload.js";
+
+const PAGES = {
+  "": [overviewPage, "Overview"],
+  groups: [groupsPage, "Groups"],
+  workloads: [workloadsPage, "Workloads"],
+  nodes: [nodesPage, "Nodes"],
+};
+const OBJECTS = { group: groupPage, workload: workloadPage };
+/** Which entry of the navigation an object's page belongs to. */
+const ABOVE = { group: "groups", workload: "workloads" };
 
 const store = new Store();
 const main = document.getElementById("main");
 const live = document.getElementById("live");
+const banner = document.getElementById("banner");
 const notices = document.getElementById("notices");
+const nav = document.getElementById("nav");
 let page = null;
 
-function parsed() {
-  try {
-    return location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  } catch {
-    return [""];
-  }
+function showNav(current) {
+  nav.replaceChildren(
+    ...Object.entries(PAGES).map(([id, [, title]]) =>
+      el("a", { href: pageAddress(id), id: `nav-${id || "overview"}`, "aria-current": id === current ? "page" : null }, title),
+    ),
+  );
 }
 
 function route() {
   if (location.hash === "#main") return;
-  const [kind, first = "", second = ""] = parsed();
-  if (kind === "group") page = groupPage(store, first);
-  else if (kind === "workload") page = workloadPage(store, first, second);
-  else if (kind === "nodes") page = nodesPage();
-  else page = treePage(store);
-  const title = { group: `Group ${first}`, workload: `${first} ${second}`, nodes: "Flavors and nodes" }[kind] ?? "Tree";
-  document.title = `${title} · Quotree`;
-  for (const [id, chosen] of [["nav-tree", kind === ""], ["nav-nodes", kind === "nodes"]]) {
-    const link = document.getElementById(id);
-    if (chosen) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  const address = parsed();
+  keepKey(address.key);
+  const object = OBJECTS[address.page];
+  const kind = object || address.page in PAGES ? address.page : "";
+  showNav(ABOVE[kind] ?? kind);
+  page = object ? object(store, address) : PAGES[kind][0](store, address);
+  document.title = `${object ? address.names.join(" ") : PAGES[kind][1]} · Quotree`;
   main.replaceChildren(page.node);
   main.scrollTop = 0;
-  (page.focus ?? main).focus({ preventScroll: true });
+  (page.focus?.() ?? main).focus({ preventScroll: true });
+}
+
+/** One sentence that says since when the data stands, and why; empty while it is live. */
+function standing() {
+  if (store.lost) return store.frame ? `${store.lost}: this page shows the cluster as it was at ${moment(store.now)}.` : `${store.lost}.`;
+  if (!store.stale) return "";
+  const since = moment(store.stale.since);
+  if (store.stale.cause === "Credentials") return `Your credentials are refused since ${since}: log in again as for kubectl, and this page goes on by itself.`;
+  if (store.stale.cause === "Watch") return `The watch of ${store.stale.detail} is interrupted: this page shows the cluster as it was at ${since}.`;
+  return `The API server does not answer: this page shows the cluster as it was at ${since}.`;
 }
 
 let told = "";
 function showState() {
+  const text = standing();
   const reading = store.loading.length ? `reading ${store.loading.length} kinds …` : "";
-  setText(live, store.lost ? "not live" : reading || `live, ${new Date(store.now).toLocaleTimeString()}`);
-  live.classList.toggle("lost", store.lost !== "");
-  const lines = store.lost ? [store.lost] : [...store.notices, ...(store.loading[0] === "everything" ? [] : store.loading)];
+  const since = store.stale && !store.lost ? store.stale.since : store.now;
+  setText(live, text ? (store.frame ? `as of ${moment(since)}` : "not live") : reading || `live, ${moment(store.now)}`);
+  live.classList.toggle("lost", text !== "");
+  setText(banner, text);
+  banner.hidden = text === "";
+  const reads = store.loading[0] === "everything" ? [] : store.loading;
+  const lines = text ? [] : [...store.notices, ...reads];
   if (lines.join("\n") === told) return;
   told = lines.join("\n");
-  notices.replaceChildren(...lines.map((each) => el("p", {}, each)));
+  const title = reads.length ? "What is still being read" : "What is not shown to you, and why";
+  const paragraphs = lines.map((each) => el("p", {}, each));
+  notices.replaceChildren(...(lines.length > 1 ? [el("details", {}, el("summary", {}, `${title} (${lines.length})`), paragraphs)] : paragraphs));
 }
 
 document.addEventListener("keydown", (event) => {
@@ -65,9 +93,15 @@ document.getElementById("skip").addEventListener("click", (event) => {
   main.focus();
 });
 
-if (takeToken()) {
-  window.addEventListener("hashchange", () => {
-    if (takeToken() && location.hash !== "#main") route();
+function refuse(reason) {
+  setText(live, "not connected");
+  main.replaceChildren(el("p", { class: "problem", role: "alert" }, reason));
+}
+
+async function begin() {
+  if (!(await takeToken())) return refuse("Open the address that `quotree dashboard` printed: it has a token in it.");
+  window.addEventListener("hashchange", async () => {
+    if ((await takeToken()) && location.hash !== "#main") route();
   });
   store.addEventListener("change", () => {
     showState();
@@ -84,7 +118,6 @@ if (takeToken()) {
     },
     (reason) => store.lose(reason),
   );
-} else {
-  setText(live, "not connected");
-  main.append(el("p", { class: "problem" }, "Open the address that `quotree dashboard` printed: it has a token in it."));
 }
+
+begin().catch((error) => refuse(error.message));

@@ -1,6 +1,7 @@
-// What the stream has told: the groups' lines, and their history for as long as the page is open.
+// What the stream has told: the groups' lines, and how old they are.
 
-const MOST = 600;
+const ROOT = "root";
+export const keyOf = (each) => `${each.flavor}/${each.resource}`;
 
 export class Store extends EventTarget {
   rows = new Map();
@@ -9,8 +10,11 @@ export class Store extends EventTarget {
   complete = false;
   loading = ["everything"];
   notices = [];
+  /** Since when the data stands and why, as the process says; null while it is live. */
+  stale = null;
+  /** Why there is no stream; empty while there is one. */
   lost = "";
-  #history = new Map();
+  #key = "";
 
   /** A new stream begins with all lines. */
   restart() {
@@ -20,15 +24,9 @@ export class Store extends EventTarget {
   take(event) {
     for (const name of event.gone) this.rows.delete(name);
     this.now = Date.parse(event.now);
-    for (const row of event.rows) {
-      this.rows.set(row.name, row);
-      this.#remember(row);
-    }
-    this.frame = event.frame;
-    this.complete = event.complete;
-    this.loading = event.loading;
-    this.notices = event.notices;
-    this.lost = "";
+    for (const row of event.rows) this.rows.set(row.name, row);
+    const { frame, complete, loading, notices, stale } = event;
+    Object.assign(this, { frame, complete, loading, notices, stale, lost: "" });
     this.dispatchEvent(new Event("change"));
   }
 
@@ -37,24 +35,24 @@ export class Store extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  /** [time, used, runtime, min] of a group and key, the oldest first, with now as the last. */
-  history(name, flavor, resource) {
-    const points = this.#history.get(name)?.get(`${flavor}/${resource}`) ?? [];
-    const last = points.at(-1);
-    return last ? [...points, [this.now, ...last.slice(1)]] : [];
+  /** The flavor and resource that pages are about: the one chosen, else where most is asked of what there is. */
+  key(chosen) {
+    if (chosen) return chosen;
+    if (!this.keys.has(this.#key)) this.#key = this.#busiest();
+    return this.#key;
   }
 
-  #remember(row) {
-    let keys = this.#history.get(row.name);
-    if (!keys) this.#history.set(row.name, (keys = new Map()));
-    for (const key of row.keys) {
-      const id = `${key.flavor}/${key.resource}`;
-      let points = keys.get(id);
-      if (!points) keys.set(id, (points = []));
-      const last = points.at(-1);
-      if (last && last[1] === key.used && last[2] === key.runtime && last[3] === key.min) continue;
-      points.push([this.now, key.used, key.runtime, key.min]);
-      if (points.length > MOST) keys.set(id, points.filter((_, index) => index % 2 || index > MOST / 2));
-    }
+  /** Every flavor and resource of any group, by name. */
+  get keys() {
+    const found = new Set();
+    for (const row of this.rows.values()) for (const key of row.keys) found.add(keyOf(key));
+    return new Set([...found].sort());
+  }
+
+  #busiest() {
+    const offered = this.rows.get(ROOT)?.keys ?? [...this.rows.values()].flatMap((row) => row.keys);
+    const strain = (key) => (key.runtime > 0 ? key.request / key.runtime : 0) + (key.resource.includes("/") ? 1e-6 : 0);
+    const best = offered.reduce((first, key) => (!first || strain(key) > strain(first) ? key : first), null);
+    return best ? keyOf(best) : "";
   }
 }

@@ -1,14 +1,16 @@
 """A group's page: its numbers, how its parent's runtime is divided, who lends and borrows."""
 
 from dashboard.view.frame import Frame
+from dashboard.view.history import WORDS, History
 from dashboard.view.lending import pools_of
-from dashboard.view.tree import keys_of
+from dashboard.view.tree import keys_of, measured, unit_of
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import DivisionRow, DivisionTable, division_tables
 from shared.quota.measure.report import report_of, words_of
 from shared.quota.model.tree import ROOT, Group
+from shared.resources import FlavorResource
 from shared.text.quantities import readable
 
 
@@ -16,15 +18,14 @@ class UnknownName(Problem):
     """The requested object does not exist, or is not visible to this user."""
 
 
-def group_page(frame: Frame, name: str) -> Json:
-    """Return the page of one group. Raises UnknownName."""
+def group_page(frame: Frame, name: str, key: FlavorResource, history: History) -> Json:
+    """Return the page of one group, with its past use of one flavor and resource. Raises UnknownName."""
     record = frame.groups.get(name)
     if record is None and frame.outlook is None and name in frame.world.workload_sets:
         return _bare_page(frame, name)
     if record is None:
         raise UnknownName(f"there is no QuotaGroup {name!r}, or it is not shown to you")
     tree, outlook = frame.world.tree, frame.outlook
-    numbers = None if outlook is None else outlook.given.numbers.get(name, {})
     page: Json = {
         "frame": frame.number,
         "name": name,
@@ -37,10 +38,11 @@ def group_page(frame: Frame, name: str) -> Json:
             for each in record.status.conditions
         ],
         "mins": _mins(record.group),
-        "keys": [*keys_of(record, numbers)],
+        "keys": [*keys_of(record, measured(frame, record))],
         "words": [],
         "divisions": [],
         "pools": [],
+        "history": _past(history, name, key),
     }
     if outlook is not None:
         page["words"] = _words(outlook, record.group)
@@ -54,7 +56,17 @@ def group_page(frame: Frame, name: str) -> Json:
 def _bare_page(frame: Frame, name: str) -> Json:
     """Return the page of a group known only from its workloads: the user cannot read QuotaGroups."""
     nothing: Json = {each: [] for each in ("children", "conditions", "mins", "keys", "words", "divisions", "pools")}
-    return {"frame": frame.number, "name": name, "parent": None, "path": [name], "stopPolicy": "None", **nothing}
+    past = _past(History(), name, FlavorResource("", ""))
+    place: Json = {"parent": None, "path": [name], "stopPolicy": "None"}
+    return {"frame": frame.number, "name": name, **place, **nothing, "history": past}
+
+
+def _past(history: History, name: str, key: FlavorResource) -> Json:
+    return {
+        "unit": unit_of(key.resource),
+        "times": history.times(),
+        **{word: history.of(name, key, word) for word in WORDS},
+    }
 
 
 def _mins(group: Group) -> list[Json]:

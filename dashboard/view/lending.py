@@ -16,11 +16,11 @@ from shared.resources import Amount, FlavorResource
 from shared.text.quantities import readable
 
 
-def pools_of(outlook: Outlook, parent: str) -> list[Json]:
-    """Return the pool of each flavor and resource that one of the children has."""
+def pools_of(outlook: Outlook, parent: str, only: FlavorResource | None = None) -> list[Json]:
+    """Return the pool of each flavor and resource that one of the children has, or of `only` one."""
     tree = outlook.given.world.tree
     children = [name for name in tree.children(parent) if name != SYSTEM and name in outlook.given.numbers]
-    keys = sorted({key for name in children for key in outlook.given.numbers[name]})
+    keys = [only] if only else sorted({key for name in children for key in outlook.given.numbers[name]})
     pools = (_pool(outlook, parent, children, key) for key in keys)
     return [each for each in pools if each["lenders"] or each["borrowers"]]
 

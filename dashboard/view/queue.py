@@ -1,6 +1,7 @@
 """Slices of a group's workloads: those that wait, in the order of the queues, those that run, those evicted last."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -24,52 +25,85 @@ class Part(StrEnum):
     EVICTED = "evicted"
 
 
-def slice_of(frame: Frame, group: str, part: Part, first: int, count: int, text: str = "") -> Json:
+@dataclass(frozen=True, slots=True)
+class Order:
+    """By what a list is sorted; without it, what waits is in the order of the queues and all else the latest first."""
+
+    by: str = ""
+    down: bool = False
+
+
+_QUEUES: Final = Order()
+_ORDERS: Final[Mapping[str, Callable[[tuple[int, Workload]], Any]]] = {
+    "workload": lambda each: each[1].key,
+    "group": lambda each: (each[1].group, each[0]),
+    "priority": lambda each: each[1].priority,
+    "queued": lambda each: -each[1].queued.timestamp(),
+    "since": lambda each: -_time_of(each[1]),
+    "evicted": lambda each: -_time_of(each[1]),
+}
+"""Numbers that a page shows as an age are sorted by the age."""
+
+
+def slice_of(
+    frame: Frame, group: str, part: Part, first: int, count: int, *, text: str = "", order: Order = _QUEUES
+) -> Json:
     """Return `count` workloads of the subtree from number `first` on; `text`: only those whose name holds it."""
     found = [each for each in _workloads(frame, group, part) if text in each[1].key]
+    if order.by in _ORDERS:
+        found.sort(key=_ORDERS[order.by], reverse=order.down)
+    elif order.down:
+        found.reverse()
     chosen = found[first : first + min(count, MOST)]
     return {
         "total": len(found),
         "first": first,
         "frame": frame.number,
-        "items": [_item(frame, part, place, workload) for place, workload in chosen],
+        "items": [row_of(frame, part, place, workload) for place, workload in chosen],
     }
 
 
 def _workloads(frame: Frame, group: str, part: Part) -> Sequence[tuple[int, Workload]]:
     if part is Part.PENDING:
-        return [*_pending(frame, group)]
+        return [*pending_of(frame, group)]
     own = [
         each
         for leaf in _leaves(frame, group)
         for each in _world(frame).workloads_of(leaf).by_id.values()
         if (each.admission is not None if part is Part.RUNNING else each.eviction is not None)
     ]
-    own.sort(key=_since, reverse=True)
+    own.sort(key=lambda each: (_time_of(each), each.key), reverse=True)
     return [(0, each) for each in own]
 
 
-def _since(workload: Workload) -> tuple[float, str]:
-    """Return when it was evicted, else started; the latest come first."""
+def _time_of(workload: Workload) -> float:
+    """Return when it was evicted, else started."""
     if workload.eviction is not None:
-        return workload.eviction.at.timestamp(), workload.key
-    return (workload.admission.since.timestamp() if workload.admission is not None else 0.0), workload.key
+        return workload.eviction.at.timestamp()
+    return workload.admission.since.timestamp() if workload.admission is not None else 0.0
 
 
-def _pending(frame: Frame, group: str) -> Iterator[tuple[int, Workload]]:
-    """Yield each with its place in its queue; 0 for those that are not considered now."""
+def pending_of(frame: Frame, group: str) -> Iterator[tuple[int, Workload]]:
+    """Yield what waits below a group, all without one: each with its place, 0 for those that are not considered now."""
     if frame.outlook is not None:
         leaves = frozenset(_leaves(frame, group))
         yield from ((each.position, each.workload) for each in frame.outlook.rows.places(leaves.__contains__))
         return
     for leaf in _leaves(frame, group):
         waiting = (each for each in frame.world.workloads_of(leaf).by_id.values() if each.is_pending)
-        yield from ((0, each) for each in sorted(waiting, key=queue_order))
+        yield from ((_served_place(frame, each), each) for each in sorted(waiting, key=queue_order))
+
+
+def _served_place(frame: Frame, workload: Workload) -> int:
+    served = frame.served.get(workload.id)
+    return 0 if served is None else served.position
 
 
 def _leaves(frame: Frame, group: str) -> Sequence[str]:
-    """Return the leaf itself, or those below; also without any group, what the workloads name."""
+    """Return the leaf itself, or those below; all leaves for no group; without the tree, what the workloads name."""
     world = _world(frame)
+    if not group:
+        return sorted(world.workload_sets)
     if group in world.tree and frame.groups:
         return sorted({group, *world.tree.subtree(group)} & world.workload_sets.keys())
     return [group] if group in world.workload_sets else []
@@ -79,7 +113,8 @@ def _world(frame: Frame) -> Any:
     return frame.outlook.after.world if frame.outlook is not None else frame.world
 
 
-def _item(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
+def row_of(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
+    """Return one line of a list."""
     item: Json = {
         "workload": workload.key,
         "kind": workload.kind,
@@ -107,7 +142,8 @@ def _item(frame: Frame, part: Part, place: int, workload: Workload) -> Json:
 
 def _reason(frame: Frame, workload: Workload) -> Json:
     if frame.outlook is None:
-        return {"reason": "", "message": _UNKNOWN}
+        served = frame.served.get(workload.id)
+        return {"reason": served.reason, "message": served.message} if served else {"reason": "", "message": _UNKNOWN}
     why = frame.outlook.rows.why(workload)
     if why is None:
         return {"reason": "", "message": "starts now"}

@@ -15,9 +15,9 @@ from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.json_data import Json
 from shared.quota.measure.counts import Counts
 from shared.quota.measure.group_usage import GroupNumbers
-from shared.quota.measure.report import report_of
+from shared.quota.measure.report import Words
 from shared.quota.model.tree import ROOT
-from shared.resources import Amount, read_amount
+from shared.resources import FlavorResource, is_counted_in_bytes, read_amount
 from shared.text.conditions import note_of
 from shared.text.quantities import readable
 
@@ -73,28 +73,51 @@ def _lines_of_unseen(frame: Frame) -> Iterator[tuple[str, bytes]]:
 
 
 def keys_of(record: GroupStatusRecord, numbers: GroupNumbers | None) -> Iterator[Json]:
-    """Yield each flavor and resource of a group that is not 0 throughout; from its status where nothing is measured."""
+    """Yield each flavor and resource of a group that is not 0 throughout, in the group's order of preference."""
+    place = {entry.flavor: index for index, entry in enumerate(record.group.quotas)}
+    found = [(key, amounts) for key, amounts in amounts_of(record, numbers) if any(amounts.values())]
+    found.sort(key=lambda each: (place.get(each[0].flavor, len(place)), each[0]))
+    for key, amounts in found:
+        yield _key(record.group.name, key.flavor, key.resource, amounts)
+
+
+def amounts_of(record: GroupStatusRecord, numbers: GroupNumbers | None) -> Iterator[tuple[FlavorResource, Words]]:
+    """Yield the words of SHOWN for each flavor and resource; from the group's status where nothing is measured."""
     if numbers is None:
         for status in record.status.quotas:
-            yield from _written(record.group.name, status)
+            yield from _written(status)
         return
-    preference = [entry.flavor for entry in record.group.quotas]
-    for flavor, resources in report_of(numbers, preference).items():
-        for resource, words in resources.items():
-            amounts = {**{word: words[word] for word in SHOWN}, "min": words["effectiveMin"]}
-            if any(amounts.values()):
-                yield _key(record.group.name, flavor, resource, amounts)
+    for key, number in numbers.items():
+        yield (
+            key,
+            {
+                "min": number.effective_min,
+                "used": number.used,
+                "runtime": number.runtime,
+                "borrowed": number.borrowed,
+                "request": number.request,
+            },
+        )
 
 
-def _written(group: str, status: QuotaStatus) -> Iterator[Json]:
+def measured(frame: Frame, record: GroupStatusRecord) -> GroupNumbers | None:
+    """Return the group's numbers; None where only its status is known."""
+    return None if frame.outlook is None else frame.outlook.given.numbers.get(record.group.name, {})
+
+
+def _written(status: QuotaStatus) -> Iterator[tuple[FlavorResource, Words]]:
     columns = {word: getattr(status, word) for word in SHOWN}
-    for resource in sorted(set().union(*columns.values())):
+    for resource in set().union(*columns.values()):
         amounts = {word: read_amount(resource, str(column.get(resource, 0))) for word, column in columns.items()}
-        if any(amounts.values()):
-            yield _key(group, status.flavor, resource, amounts)
+        yield FlavorResource(status.flavor, resource), amounts
 
 
-def _key(group: str, flavor: str, resource: str, amounts: Mapping[str, Amount]) -> Json:
+def unit_of(resource: str) -> str:
+    """Return how a page writes amounts of the resource on an axis."""
+    return "cpu" if resource == "cpu" else "bytes" if is_counted_in_bytes(resource) else "count"
+
+
+def _key(group: str, flavor: str, resource: str, amounts: Words) -> Json:
     shown = {**amounts, "borrowed": 0} if group == ROOT else dict(amounts)
     return {
         "flavor": flavor,

@@ -1,63 +1,74 @@
-"""What another min would change: the same prediction as `quotree what-if`, and the rules it would break."""
+"""What edits of min and max would change: the prediction of `quotree what-if`, and the rules that they would break."""
 
 from dataclasses import replace
 
-import msgspec
-
+from dashboard.view.edits import Edits, apply
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
 from shared.json_data import Json
 from shared.problems import Problem
-from shared.quota.decide.simulate.what_if import prediction_as_data
+from shared.quota.decide.simulate.what_if import Prediction
+from shared.quota.measure.inputs.world import World
 from shared.quota.model import rules
-from shared.quota.model.tree import Group
-from shared.resources import Amount, QuantityError, read_amount
-from shared.text.what_if import lines
+from shared.quota.model.tree import Tree
+from shared.quota.model.workload import Workload
+from shared.text.quantities import readable
 
 
-class EditedMin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One min, as it would be written."""
-
-    group: str
-    flavor: str
-    resource: str
-    min: str
-
-
-def what_if(frame: Frame, edit: EditedMin) -> Json:
-    """Return the lines that the command prints, and the prediction as data. Nothing is written. Raises Problem."""
+def what_if(frame: Frame, wanted: Edits) -> Json:
+    """Return what would start, stop and wait; of edits that break a rule, the rules alone. Raises Problem."""
     if frame.outlook is None:
         raise Problem("what an edit changes cannot be computed: not everything that it depends on is shown to you")
     before = frame.outlook.given.world
-    if edit.group not in frame.groups:
-        raise UnknownName(f"there is no QuotaGroup {edit.group!r}")
-    changed = _with_min(before.tree[edit.group], edit, _amount(edit))
-    tree = before.tree.with_group(changed)
+    for each in wanted.edits:
+        if each.group not in frame.groups:
+            raise UnknownName(f"there is no QuotaGroup {each.group!r}")
+    tree = apply(before.tree, wanted.edits)
     context = rules.Context(
         flavors=before.flavors, max_depth=before.settings.max_depth, capacity=frame.outlook.given.capacity
     )
-    found = rules.check_change(before.tree, tree, edit.group, context)
-    after = replace(before, tree=tree, inactive=rules.inactive_groups(tree, before.flavors, before.settings.max_depth))
-    data = {
-        **prediction_as_data(frame.outlook.prediction(after)),
-        "violations": [each.as_data() for each in found.violations],
+    groups = dict.fromkeys(each.group for each in wanted.edits)
+    broken = [each for name in groups for each in rules.check_change(before.tree, tree, name, context).violations]
+    if broken:
+        return {"frame": frame.number, "data": {"violations": [each.as_data() for each in broken]}}
+    prediction = frame.outlook.prediction(_with_tree(before, tree))
+    return {"frame": frame.number, "data": {"violations": [], **_as_data(prediction)}}
+
+
+def _with_tree(world: World, tree: Tree) -> World:
+    inactive = rules.inactive_groups(tree, world.flavors, world.settings.max_depth)
+    return replace(world, tree=tree, inactive=inactive)
+
+
+def _as_data(found: Prediction) -> Json:
+    return {
+        "start": [_named(each) for each in found.starts],
+        "stop": [
+            {
+                **_named(each.evict.workload),
+                "reason": each.evict.reason.value,
+                "for": each.evict.claim.preemptor if each.evict.claim is not None else None,
+                "restarts": each.restarts,
+            }
+            for each in found.stops
+        ],
+        "wait": [_named(each.workload) for each in found.waits],
+        "depends": [_named(each) for each in found.depends or ()],
+        "runtime": [
+            {
+                "group": each.group,
+                "flavor": each.key.flavor,
+                "resource": each.key.resource,
+                "text": {
+                    "before": readable(each.key.resource, each.before),
+                    "after": readable(each.key.resource, each.after),
+                },
+            }
+            for each in found.runtimes
+        ],
+        "stable": found.stable,
     }
-    return {"frame": frame.number, "lines": [*lines(data)], "data": data}
 
 
-def _amount(edit: EditedMin) -> Amount:
-    try:
-        amount = read_amount(edit.resource, edit.min)
-    except QuantityError as error:
-        raise Problem(f"min {edit.min!r}: {error}") from error
-    if amount < 0:
-        raise Problem(f"min {edit.min!r} is negative; a min is 0 or more")
-    return amount
-
-
-def _with_min(group: Group, edit: EditedMin, amount: Amount) -> Group:
-    entry = group.entry(edit.flavor)
-    if entry is None or edit.resource not in entry.covered:
-        raise Problem(f"group {group.name!r} has no quota of {edit.resource} in flavor {edit.flavor!r}")
-    edited = replace(entry, min={**entry.min, edit.resource: amount})
-    return replace(group, quotas=tuple(edited if each is entry else each for each in group.quotas))
+def _named(workload: Workload) -> Json:
+    return {"workload": workload.key, "kind": workload.kind, "group": workload.group}

@@ -1,51 +1,173 @@
-"""A workload's page: the explanation that `quotree explain` prints, line by line, and the same as data."""
+"""A workload's page: what happened to it, why it waits or on what its place rests, who holds what it waits for.
 
+
+The sentences are those that `quotree explain` prints. A user who does not see everything gets the explanation of the
+visibility API, or else the last event about the workload.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from dashboard.view.edits import edits_of
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
 from shared.json_data import Json
 from shared.quota.decide.advise.remedy import NO_ADVICE
-from shared.quota.decide.outlook import Outlook
+from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.model.workload import Workload, flavor_names
-from shared.text.explanation import lines
+from shared.text.explanation import (
+    entitlement_text,
+    eviction_text,
+    flavor_name,
+    missing_text,
+    running_lines,
+)
+from shared.text.holders import fate_text, named
+from shared.text.quantities import readable
+from shared.text.remedies import remedy_text
+
+_FEW_RIGHTS: Final = "Your rights do not show everything that the reason depends on; this is what {source} says."
 
 
-def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool) -> Json:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What others say about a workload whose explanation cannot be computed here: an explanation, or one sentence."""
+
+    source: str
+    data: Json | None = None
+    sentence: str = ""
+
+
+def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool, told: Told | None = None) -> Json:
     """Return the page of one workload; remedies take longer, for each is tried. Raises UnknownName."""
     workload = frame.find(kind, key)
     if workload is None:
         raise UnknownName(f"there is no {kind} {key!r} that names a group and has not ended, or it is not shown to you")
-    page: Json = {"frame": frame.number, "workload": key, "kind": kind, "group": workload.group}
-    if frame.outlook is None:
-        return page | {"lines": [_bare(workload)], "state": _state(workload), "incomplete": True}
-    data = _explanation(frame.outlook, workload, with_remedies=with_remedies)
-    return page | {
-        "lines": [*lines(data)],
+    outlook = frame.outlook
+    if outlook is None:
+        return _told_page(frame, workload, told or Told("nobody"))
+    explanation = outlook.explanation(workload)
+    advice = outlook.advice(explanation) if with_remedies else NO_ADVICE
+    return _page(frame, workload, outlook.as_data(explanation, advice), _kinds(explanation))
+
+
+def _told_page(frame: Frame, workload: Workload, told: Told) -> Json:
+    source = _FEW_RIGHTS.format(source=told.source)
+    if told.data is not None:
+        return _page(frame, workload, told.data, {}) | {"incomplete": True, "source": source}
+    state = "Pending" if workload.is_pending else "Evicting" if workload.is_evicting else "Running"
+    bare = {"message": told.sentence, "state": state, "flavors": [], "remedies": [], "position": 0}
+    return _page(frame, workload, bare, {}) | {"incomplete": True, "source": source}
+
+
+def _page(frame: Frame, workload: Workload, data: Json, kinds: Mapping[str, str]) -> Json:
+    running = data.get("admission")
+    return {
+        "frame": frame.number,
+        "workload": workload.key,
+        "kind": workload.kind,
+        "group": workload.group,
         "state": data["state"],
-        "holders": [_holder(flavor, each) for flavor in data["flavors"] for each in flavor["holders"]],
-        "lastEviction": data.get("lastEviction"),
+        "sentence": _sentence(workload, data),
         "incomplete": False,
+        "source": "",
+        "facts": [*_facts(workload, data)],
+        "timeline": _timeline(workload, data, frame.now),
+        "flavors": [_flavor(each, kinds) for each in data["flavors"] if each["binding"] or each.get("refused")],
+        "remedies": [
+            {"text": remedy_text(each), "edits": edits_of(frame.world.tree, each)} for each in data["remedies"]
+        ],
+        "startsAt": data.get("startsAt"),
+        "running": [line.strip() for line in running_lines(running)] if running else [],
     }
 
 
-def _explanation(outlook: Outlook, workload: Workload, *, with_remedies: bool) -> Json:
-    explanation = outlook.explanation(workload)
-    return outlook.as_data(explanation, outlook.advice(explanation) if with_remedies else NO_ADVICE)
+def _kinds(explanation: WorkloadExplanation) -> Mapping[str, str]:
+    """Return the kind of each holder by its key, for its address."""
+    return {each.workload.key: each.workload.kind for flavor in explanation.flavors for each in flavor.holders}
 
 
-def _holder(flavor: Json, holder: Json) -> Json:
-    return {"workload": holder["workload"], "group": holder["group"], "flavor": flavor["flavor"]}
+def _sentence(workload: Workload, data: Json) -> str:
+    """Return the message without the name, which the page has as its title, or the time, which is in its timeline."""
+    text: str = data["message"].removeprefix(f"{workload.kind} {workload.key!r} ")
+    if data["state"] == "Running" and workload.admission is not None and data.get("admission"):
+        flavors = ", ".join(sorted(flavor_names(workload.admission.flavors)))
+        text = f"runs on {flavors}: {next(running_lines(data['admission']))}"
+    return text[:1].upper() + text[1:]
 
 
-def _state(workload: Workload) -> str:
-    if workload.is_pending:
-        return "Pending"
-    return "Evicting" if workload.is_evicting else "Running"
+def _facts(workload: Workload, data: Json) -> Iterator[tuple[str, str]]:
+    yield "Group", workload.group
+    yield "Requests", ", ".join(f"{readable(name, each)} {name}" for name, each in sorted(workload.request.items()))
+    yield "Priority", str(workload.priority)
+    if not workload.preemptible:
+        yield "Preemptible", "no: it is never evicted, and starts only within min"
+    if data["position"]:
+        yield "Place in its queue", str(data["position"])
+    if data["state"] == "Pending" and "entitled" in data:
+        yield "Entitled", "yes" if data["entitled"] else "no"
+    if data.get("behind"):
+        yield "Waits behind", named(data["behind"])
+    if workload.admission is not None:
+        yield "Flavors", ", ".join(sorted(flavor_names(workload.admission.flavors)))
+    if workload.evictions:
+        yield "Evicted so far", "once" if workload.evictions == 1 else f"{workload.evictions} times"
 
 
-def _bare(workload: Workload) -> str:
-    """Return what the object itself says, for users with too few rights to compute the reason."""
-    name = f"{workload.kind} {workload.key!r}"
-    if workload.admission is None:
-        return f"{name} waits in group {workload.group}"
-    flavors = ", ".join(sorted(flavor_names(workload.admission.flavors)))
-    return f"{name} runs since {workload.admission.since.isoformat(timespec='seconds')} on {flavors}"
+def _timeline(workload: Workload, data: Json, now: datetime) -> list[Json]:
+    """Return what happened, the oldest first, then what is now, then what is known to come."""
+    known = [_point("queued", "Queued", workload.queued)]
+    if workload.created < workload.queued:
+        known.append(_point("created", "Created", workload.created))
+    if workload.admission is not None:
+        ready = "its pods are ready" if workload.admission.ready else "its pods are not ready yet"
+        known.append(_point("started", "Started", workload.admission.since, ready))
+    if workload.eviction is not None:
+        last = data.get("lastEviction")
+        text = eviction_text(last).partition(": ")[2] if last else workload.eviction.reason.value
+        known.append(_point("evicted", "Evicted", workload.eviction.at, text))
+    if workload.not_before is not None:
+        known.append(_point("later", "Can start again, at the earliest", workload.not_before))
+    known.sort(key=lambda each: str(each["at"]))
+    past = [each for each in known if datetime.fromisoformat(each["at"]) <= now]
+    return [*past, _state_now(data), *(each | {"what": "later"} for each in known if each not in past)]
+
+
+def _state_now(data: Json) -> Json:
+    if data["state"] == "Pending":
+        return _point("waits", "Waits", None, f"place {data['position']} in its queue" if data["position"] else "")
+    if data["state"] == "Evicting":
+        return _point("evicted", "Is being stopped", None)
+    return _point("runs", "Runs", None)
+
+
+def _point(what: str, title: str, at: datetime | None, text: str = "") -> Json:
+    return {"what": what, "title": title, "at": at.isoformat() if at is not None else None, "text": text}
+
+
+def _flavor(flavor: Json, kinds: Mapping[str, str]) -> Json:
+    resource = flavor["binding"]["resource"] if flavor["binding"] else ""
+    short = flavor.get("entitlement")
+    return {
+        "title": flavor_name(flavor),
+        "missing": missing_text(flavor),
+        "entitlement": f"Not entitled: {entitlement_text(short)}" if short else "",
+        "holders": _holders(flavor["holders"], resource, kinds),
+    }
+
+
+def _holders(holders: Sequence[Json], resource: str, kinds: Mapping[str, str]) -> list[Json]:
+    return [
+        {
+            "workload": each.get("workload", ""),
+            "kind": kinds.get(each.get("workload", ""), "Job"),
+            "named": named(each),
+            "group": each["group"],
+            "amount": readable(resource, each["amount"]),
+            "borrowed": readable(resource, each["borrowed"]) if each["borrowed"] else "",
+            "text": fate_text(each),
+        }
+        for each in holders
+    ]

@@ -4,9 +4,11 @@ import asyncio
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
@@ -51,19 +53,23 @@ class Shown:
         """With the token."""
         return self.site.guard.address
 
+    def hold_still(self, seconds: float) -> None:
+        """Let the process do nothing for a while."""
+        self.loop.call_soon_threadsafe(time.sleep, seconds)
+
     def show(self, frame: Frame) -> None:
         """From now on this is the latest frame."""
         self.loop.call_soon_threadsafe(self.site.frames.show, frame)
 
 
 @contextmanager
-def shown(frame: Frame) -> Iterator[Shown]:
-    """Serve the frame until the end of the block."""
+def shown(*frames: Frame) -> Iterator[Shown]:
+    """Serve the last of these frames, after the others, until the end of the block."""
     ready: list[Shown] = []
     began, over = threading.Event(), asyncio.Event()
 
     async def serve() -> None:
-        async with served(frame) as site:
+        async with served(*frames) as site:
             ready.append(Shown(site, asyncio.get_running_loop()))
             began.set()
             await over.wait()
@@ -86,8 +92,10 @@ class Strict:
         self._browser = browser
         self._contexts: list[BrowserContext] = []
 
-    def open(self, address: str, scheme: str = "light", width: int = 1200, height: int = 800) -> Page:
-        """Open the address in a context of its own."""
+    def open(
+        self, address: str, scheme: str = "light", width: int = 1200, height: int = 800, at: datetime | None = None
+    ) -> Page:
+        """Open the address in a context of its own, whose clock stands at this time, if one is given."""
         size = {"width": width, "height": height}
         context = self._browser.new_context(viewport=size, color_scheme=scheme, locale="en-GB", timezone_id="UTC")  # type: ignore[arg-type]
         self._contexts.append(context)
@@ -95,6 +103,8 @@ class Strict:
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", lambda dialog: self.complaints.append(f"dialog {dialog.message}"))
+        if at is not None:
+            page.clock.set_fixed_time(at)
         page.goto(address)
         return page
 

@@ -20,7 +20,8 @@ def test_a_large_cluster_streams_without_a_long_task(
     frames = [large(number) for number in range(1, 9)]
     with shown(frames[0]) as dashboard:
         page = strict.open(dashboard.address)
-        waiting = page.locator(".lines .line").first.locator(".cell").nth(2)
+        page.evaluate("location.hash = '#/groups'")
+        waiting = page.locator(".lines .line").first.locator(".cell").nth(6)
         expect(waiting).to_have_text(str(WAITING + 10), timeout=30_000)
         with traced(browser, page) as tree:
             for frame in frames[1:]:

@@ -7,11 +7,23 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Strict, shown
-from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organisation
+from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organisation, past_of_organisation
 from tests.builders import running
 from tests.dashboard.site import frame_of
 
-PAGES = ["#/", "#/group/vision-eval", "#/group/research", "#/workload/Job/ns%2Fcheck-8", "#/nodes", "#/group/nobody"]
+PAGES = [
+    "#/",
+    "#/groups",
+    "#/workloads",
+    "#/group/vision-eval",
+    "#/group/research",
+    "#/workload/Job/ns%2Fcheck-8",
+    "#/workload/Job/ns%2Fbids",
+    "#/nodes",
+    "#/group/nobody",
+]
+SIZES = [360, 480, 640, 768, 1280, 1920]
+"""Widths; 640 is a window of 1280 at 200 % zoom."""
 
 
 def _go(page: Page, address: str) -> None:
@@ -29,19 +41,21 @@ def _focused(page: Page) -> str:
 def test_tree_has_a_line_for_every_group(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
-        expect(page.get_by_role("row", name=re.compile("vision-eval"))).to_contain_text("default/gpu")
-        assert page.locator(".lines .line").count() == 9
         assert "token" not in page.url
+        _go(page, "#/groups")
+        expect(page.get_by_role("row", name=re.compile("vision-eval"))).to_contain_text("11 of 11")
+        assert page.locator(".lines .line").count() == 9
 
 
 def test_a_change_is_shown_without_reloading(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
+        _go(page, "#/groups")
         line = page.locator(".line", has=page.locator("a", has_text=re.compile("^ads$")))
         expect(line).to_contain_text("2")
         changed = organisation().world.with_changes([(None, running("ads", 5, "more"))])
         dashboard.show(frame_of(changed, 2))
-        expect(line.locator(".cell").nth(5)).to_have_text("7")
+        expect(line.locator(".cell").nth(2)).to_have_text("7")
 
 
 def test_a_page_without_the_token_shows_nothing(strict: Strict) -> None:
@@ -49,18 +63,20 @@ def test_a_page_without_the_token_shows_nothing(strict: Strict) -> None:
         page = strict.open(dashboard.site.origin)
         expect(page.locator("main")).to_contain_text("Open the address that `quotree dashboard` printed")
         page = strict.open(dashboard.address)
-        expect(page.locator(".line").nth(3)).to_be_visible()
+        expect(page.locator(".sentence")).to_contain_text("35 of 36 gpu")
         page.reload()
-        expect(page.locator(".line").nth(3)).to_be_visible()
+        expect(page.locator(".sentence")).to_contain_text("35 of 36 gpu")
 
 
 def test_page_reports_that_its_process_has_ended(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
+        expect(page.locator(".sentence")).to_contain_text("35 of 36 gpu")
         expect(page.locator("#live")).to_contain_text("live,")
-    expect(page.locator("#live")).to_have_text("not live")
-    expect(page.locator("#notices")).to_contain_text("the dashboard's process")
-    expect(page.locator(".line").nth(3)).to_be_visible()
+    expect(page.locator("#live")).to_contain_text("as of ")
+    expect(page.locator("#banner")).to_contain_text("The dashboard's process")
+    expect(page.locator("#banner")).to_contain_text("this page shows the cluster as it was at")
+    expect(page.locator(".sentence")).to_contain_text("35 of 36 gpu")
 
 
 def test_another_site_in_the_same_browser_can_read_nothing(strict: Strict) -> None:
@@ -94,10 +110,11 @@ def test_axe_finds_no_accessibility_violation_on_any_page(strict: Strict, scheme
             assert [(address, each["id"], each["nodes"][0]["html"]) for each in found] == []
 
 
-@pytest.mark.parametrize("width", [360, 800])
-def test_a_narrow_window_shows_every_page_without_scrolling_sideways(strict: Strict, width: int) -> None:
-    with shown(organisation()) as dashboard:
-        page = strict.open(dashboard.address, width=width, height=640)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+def test_every_width_shows_every_page_without_scrolling_sideways(strict: Strict, width: int, scheme: str) -> None:
+    with shown(*past_of_organisation(), organisation()) as dashboard:
+        page = strict.open(dashboard.address, scheme, width=width, height=640)
         for address in PAGES:
             _go(page, address)
             page.wait_for_timeout(700)
@@ -110,6 +127,7 @@ def test_a_narrow_window_shows_every_page_without_scrolling_sideways(strict: Str
 def test_search_ignores_case_and_spaces_around(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
+        _go(page, "#/groups")
         page.locator("#filter").fill(" Vision-Eval ")
         expect(page.locator(".lines .line:visible")).to_have_count(1)
         _go(page, "#/group/vision")
@@ -123,12 +141,14 @@ def test_dark_mode_follows_the_system(strict: Strict) -> None:
             scheme: strict.open(dashboard.address, scheme).evaluate("getComputedStyle(document.body).backgroundColor")
             for scheme in ("light", "dark")
         }
-        assert grounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 28)"}
+        assert grounds == {"light": "rgb(244, 246, 248)", "dark": "rgb(14, 18, 22)"}
 
 
 def test_every_control_is_reachable_by_keyboard(strict: Strict) -> None:
     with shown(organisation()) as dashboard:
         page = strict.open(dashboard.address)
+        _tab_to(page, "nav-groups")
+        page.keyboard.press("Enter")
         expect(page.locator(".line").nth(8)).to_be_visible()
         assert _focused(page) == "Tree of groups"
         page.keyboard.press("End")
@@ -143,9 +163,7 @@ def test_every_control_is_reachable_by_keyboard(strict: Strict) -> None:
         assert _focused(page) == "filter"
         page.keyboard.type("eval")
         expect(page.locator(".lines .line:visible")).to_have_count(1)
-        page.keyboard.press("Tab")
-        page.keyboard.press("Tab")
-        assert _focused(page) == "Tree of groups"
+        _tab_to(page, "Tree of groups")
         page.keyboard.press("Enter")
         expect(page.locator("h1")).to_have_text("Group vision-eval")
         _tab_to(page, "tab-pending")
@@ -164,7 +182,7 @@ def test_every_control_is_reachable_by_keyboard(strict: Strict) -> None:
         _tab_to(page, "Waiting workloads of vision-eval", "Shift+Tab")
         page.keyboard.press("Enter")
         expect(page.locator("h1")).to_have_text("Job ns/check-4")
-        expect(page.locator(".lines-of-text li").first).to_contain_text("Job 'ns/check-4' waits: ")
+        expect(page.locator(".sentence")).to_contain_text("Waits: ")
         _tab_to(page, "nav-nodes", "Shift+Tab")
         page.keyboard.press("Enter")
         expect(page.locator("h1")).to_have_text("Flavors and nodes")
@@ -181,6 +199,7 @@ def _tab_to(page: Page, wanted: str, key: str = "Tab") -> None:
 def test_hostile_names_are_shown_as_text(strict: Strict) -> None:
     with shown(hostile()) as dashboard:
         page = strict.open(dashboard.address)
+        _go(page, "#/groups")
         for name in (SCRIPT, IMAGE, REVERSED, LONG, "constructor", "__proto__"):
             expect(page.locator("bdi", has_text=name).first).to_be_visible()
         expect(page.locator("#notices")).to_contain_text(f"nodes are not shown: {SCRIPT}{IMAGE}")
@@ -188,11 +207,166 @@ def test_hostile_names_are_shown_as_text(strict: Strict) -> None:
             page.locator("bdi").get_by_text(group, exact=True).first.click()
             expect(page.locator("h1")).to_have_text(f"Group {group}")
             expect(page.locator(".path")).to_contain_text(group)
-            page.locator("#nav-tree").click()
+            page.locator("#nav-groups").click()
         _go(page, "#/group/root")
         link = page.locator(".line a bdi").get_by_text(f"ns/<sc{SCRIPT}", exact=True)
-        link.click()
+        link.first.click()
         expect(page.locator("h1")).to_have_text(f"Job ns/<sc{SCRIPT}")
         assert page.evaluate("window.hurt") is None
-        assert page.locator("img, main script").count() == 0
+        assert page.locator("main img, main script").count() == 0
         assert page.locator("script").count() == 1
+
+
+def test_a_link_opens_in_a_new_tab_with_the_same_rights_and_the_same_key(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        page.locator("#key").select_option("default/gpu")
+        _go(page, "#/groups?key=default%2Fgpu")
+        link = page.get_by_role("link", name="vision-eval")
+        assert link.get_attribute("href") == "#/group/vision-eval?key=default%2Fgpu"
+        with page.context.expect_page() as opened:
+            link.click(modifiers=["ControlOrMeta"])
+        expect(opened.value.locator("h1")).to_have_text("Group vision-eval")
+        expect(opened.value.locator(".figure").first).to_have_text("11")
+        with page.context.expect_page() as opened:
+            page.locator(".grid").focus()
+            page.keyboard.press("Control+Enter")
+        expect(opened.value.locator("h1")).to_have_text("Group vision-eval")
+        pasted = page.context.new_page()
+        pasted.goto(f"{dashboard.site.origin}/#/workload/Job/ns%2Fcheck-8")
+        expect(pasted.locator("h1")).to_have_text("Job ns/check-8")
+        expect(pasted.locator(".sentence")).to_contain_text("Waits: ")
+
+
+def test_columns_sort_and_the_tree_comes_back(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/groups")
+        lines = page.locator(".lines .line:visible")
+        page.get_by_role("button", name="Borrowed").click()
+        expect(page.get_by_role("columnheader", name="Borrowed")).to_have_attribute("aria-sort", "descending")
+        expect(lines.nth(0)).to_contain_text(re.compile("vision|research"))
+        page.get_by_role("button", name="Waiting").click()
+        page.get_by_role("button", name="Waiting").click()
+        expect(page.get_by_role("columnheader", name="Waiting")).to_have_attribute("aria-sort", "ascending")
+        expect(lines.nth(0)).to_contain_text("ads")
+        page.get_by_role("button", name="Group").click()
+        expect(lines.nth(0)).to_contain_text("root")
+        _go(page, "#/workloads")
+        page.get_by_role("button", name="Waits for").click()
+        expect(lines.nth(0)).to_contain_text("check-3")
+        page.get_by_role("button", name="Waits for").click()
+        expect(lines.nth(0)).to_contain_text("ns/lm-")
+
+
+@pytest.mark.parametrize("width", [360, 480, 640])
+def test_a_narrow_list_shows_name_bar_and_numbers(strict: Strict, width: int) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address, width=width, height=800)
+        _go(page, "#/groups")
+        line = page.locator(".lines .line:visible", has_text="vision-eval")
+        for part in (
+            line.locator("a"),
+            line.locator(".bar"),
+            line.get_by_text("11 of 11"),
+            line.get_by_text("6", exact=True),
+        ):
+            box = part.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+        page.get_by_label("Order").select_option("pending")
+        expect(page.locator(".lines .line:visible").first).to_contain_text("16")
+
+
+def test_a_cut_text_is_shown_in_full_below_its_list(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address, width=480)
+        _go(page, "#/group/vision-eval")
+        expect(page.locator(".detail")).to_contain_text("runs when used falls to 34")
+        page.locator(".lines .line:visible").nth(2).locator(".at-c").click()
+        expect(page.locator(".detail")).to_contain_text("ns/check-5")
+        page.locator(".grid").focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".detail")).to_contain_text("ns/check-6")
+
+
+def test_page_of_a_leaf_does_not_repeat_its_name_in_each_line(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/group/vision-eval")
+        expect(page.get_by_role("row", name=re.compile("check-3"))).to_be_visible()
+        assert page.locator(".lines").get_by_text("vision-eval", exact=True).count() == 0
+        _go(page, "#/group/research")
+        expect(page.locator(".lines").get_by_text("language", exact=True).first).to_be_visible()
+
+
+def test_refused_edit_shows_the_rule_alone(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/group/vision-eval")
+        page.locator("#edit-min").fill("9")
+        page.get_by_role("button", name="What if?").click()
+        answer = page.locator(".answer")
+        expect(answer).to_contain_text("SumOfMinExceedsParent")
+        assert answer.locator("li").count() == 1
+        assert answer.locator("table").count() == 0
+
+
+def test_a_remedy_is_tried_on_the_page(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/workload/Job/ns%2Fcheck-8")
+        remedy = page.locator(".remedies li", has_text="raise min of vision-eval")
+        remedy.get_by_role("button", name="What if?").click(timeout=30_000)
+        expect(remedy.locator(".answer")).to_contain_text("ns/check-8", timeout=30_000)
+        remedy.locator(".answer").get_by_role("link", name="ns/check-8").first.click()
+        expect(page.locator("h1")).to_have_text("Job ns/check-8")
+
+
+def test_holders_of_what_a_workload_waits_for_are_links(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/workload/Job/ns%2Fcheck-8")
+        page.get_by_role("link", name="ns/index").click()
+        expect(page.locator("h1")).to_have_text("Job ns/index")
+        expect(page.locator(".timeline")).to_contain_text("Started")
+        expect(page.locator(".state")).to_have_text("Running")
+
+
+def test_overview_says_the_state_in_one_sentence_and_follows_changes(strict: Strict) -> None:
+    with shown(*past_of_organisation(), organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        says = page.locator(".sentence")
+        use = "35 of 36 gpu of flavor default are in use (97 %), 15 of it borrowed"
+        expect(says).to_have_text(f"{use}; 16 workloads wait, the longest for 4m57s.")
+        assert page.locator(".headline .figure").all_text_contents() == ["36", "35", "15", "16"]
+        assert page.locator(".headline .sparkline").count() == 4
+        expect(page.locator(".chart svg text", has_text=re.compile("^40$"))).to_be_visible()
+        dashboard.show(frame_of(organisation().world.with_changes([(None, running("ads", 1, "more"))]), 999))
+        expect(says).to_contain_text("36 of 36 gpu")
+
+
+def test_curves_begin_when_there_is_something_to_draw(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        expect(page.locator("main")).to_contain_text("The curve begins a few seconds after the dashboard's process.")
+
+
+def test_a_silent_process_is_noticed_by_the_page(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        expect(page.locator("#live")).to_contain_text("live,")
+        dashboard.hold_still(12)
+        expect(page.locator("#banner")).to_contain_text("this page shows the cluster as it was at", timeout=15_000)
+        expect(page.locator("#banner")).to_be_hidden(timeout=30_000)
+
+
+def test_printed_page_has_no_controls(strict: Strict) -> None:
+    with shown(*past_of_organisation(), organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        expect(page.locator(".sentence")).to_contain_text("35 of 36 gpu")
+        page.emulate_media(media="print")
+        expect(page.locator("#nav")).to_be_hidden()
+        expect(page.locator("#key")).to_be_hidden()
+        expect(page.locator(".chart")).to_be_visible()

@@ -1,6 +1,8 @@
 """Worlds for pages: an organisation as the README shows it, a very large one, and one with hostile names."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from dashboard.view.frame import Frame
@@ -31,6 +33,20 @@ WAITING: Final = 10_000
 
 def organisation() -> Frame:
     """Research borrows what production leaves idle, and more waits than fits."""
+    return frame_of(_organisation())
+
+
+def past_of_organisation() -> Iterator[Frame]:
+    """What the dashboard has seen of it in half an hour: its running and waiting Jobs as they came."""
+    now = _organisation()
+    every = [each for workloads in now.workload_sets.values() for each in workloads.by_id.values()]
+    for number, seconds in enumerate(range(-1800, 0, 15), 1):
+        before = [each for each in every if (each.admission.since if each.admission else each.queued) <= after(seconds)]
+        yield frame_of(world(_ORGANISATION, before), number, after(seconds))
+
+
+@cache
+def _organisation() -> World:
     workloads = [
         *(running("language", 2, f"lm-{number}", since=after(-600 - number)) for number in range(6)),
         *(running("vision-train", 2, f"train-{number}", since=after(-900 - number)) for number in range(6)),
@@ -41,7 +57,7 @@ def organisation() -> Frame:
         *(pending("vision-train", 4, f"large-{number}", queued=after(-200 + number)) for number in range(4)),
         *(pending("language", 8, f"pretrain-{number}", queued=after(-100 + number)) for number in range(3)),
     ]
-    return frame_of(run(world(_ORGANISATION, workloads), NOW).world)
+    return run(world(_ORGANISATION, workloads), NOW).world
 
 
 def large(number: int = 1) -> Frame:

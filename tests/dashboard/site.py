@@ -19,6 +19,7 @@ from aiohttp import web
 from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
 from dashboard.view.frame import Frame
+from dashboard.view.history import History
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
@@ -56,11 +57,16 @@ class ShownFrames:
     """The frames that a test shows, one after another."""
 
     latest: Frame
+    history: History = field(default_factory=History)
     _next: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.history.add(self.latest)
 
     def show(self, frame: Frame) -> None:
         """From now on this is the latest."""
         self.latest = frame
+        self.history.add(frame)
         self._next.set()
         self._next = asyncio.Event()
 
@@ -97,9 +103,11 @@ class Site:
 
 
 @asynccontextmanager
-async def served(frame: Frame) -> AsyncIterator[Site]:
-    """Serve this frame on a free port; workloads' recorded events are not asked for."""
-    guard, frames = PageGuard(), ShownFrames(frame)
+async def served(*frames_shown: Frame) -> AsyncIterator[Site]:
+    """Serve the last of these frames on a free port, after the others; workloads' recorded events are not asked for."""
+    guard, frames = PageGuard(), ShownFrames(frames_shown[0])
+    for each in frames_shown[1:]:
+        frames.show(each)
     runner = web.AppRunner(Routes(cast("Client", None), frames, guard).application(), shutdown_timeout=0.1)
     await runner.setup()
     try:

@@ -12,6 +12,7 @@ from tests.builders import world
 from tests.dashboard.site import Site, frame_of, served
 
 STATIC = Path(__file__).parents[2] / "dashboard" / "static"
+FILES = [file for file in STATIC.rglob("*") if file.is_file()]
 
 
 @pytest_asyncio.fixture
@@ -69,7 +70,7 @@ async def test_no_response_allows_another_origin(site: Site) -> None:
 
 async def test_only_what_if_requests_are_accepted_by_post(site: Site) -> None:
     url = f"{site.origin}/api/what-if"
-    edit = {"group": "a", "flavor": "default", "resource": "gpu", "min": "5"}
+    edit = {"edits": [{"group": "a", "flavor": "default", "resource": "gpu", "min": "5"}]}
     async with site.session.post(url, json=edit, headers=site.headers) as answer:
         assert answer.status == 200
     async with site.session.post(url, data=b"{}", headers={**site.headers, "Content-Type": "text/plain"}) as answer:
@@ -108,7 +109,7 @@ async def test_stream_starts_with_every_group_and_continues_with_changes(site: S
 
 
 def test_page_builds_text_nodes_only_and_loads_nothing_from_other_origins() -> None:
-    for file in STATIC.iterdir():
+    for file in FILES:
         text = file.read_text().replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", text), (
             file
@@ -119,4 +120,16 @@ def test_page_builds_text_nodes_only_and_loads_nothing_from_other_origins() -> N
 
 
 def test_every_file_is_package_data() -> None:
-    assert {file.name for file in STATIC.iterdir()} == set(read_files())
+    assert {file.relative_to(STATIC).as_posix() for file in FILES} == set(read_files())
+
+
+async def test_address_for_a_browser_works_once(site: Site) -> None:
+    code = {"Authorization": f"Bearer {site.guard.address_to_open.partition('#open=')[2]}"}
+    async with site.session.post(f"{site.origin}/api/token", headers=code) as answer:
+        assert await answer.json() == {"token": site.guard.token}
+    async with site.session.post(f"{site.origin}/api/token", headers=code) as answer:
+        assert answer.status == 401
+        assert "works once" in await answer.text()
+    assert await _status(site, "/api/group?name=a", code) == 401
+    async with site.session.post(f"{site.origin}/api/token", headers={**code, "Origin": "http://x.example"}) as answer:
+        assert answer.status == 403

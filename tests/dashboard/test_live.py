@@ -47,8 +47,12 @@ def _listed(address: str, group: str, part: str) -> list[str]:
     return [each["workload"] for each in _get(address, "queue", group=group, part=part)["items"]]
 
 
-def _lines(address: str, job: str) -> list[str]:
-    return list(_get(address, "workload", kind="Job", key=job, remedies="1")["lines"])
+def _remedies(address: str, job: str) -> list[str]:
+    return [f"  {each['text']}" for each in _get(address, "workload", kind="Job", key=job, remedies="1")["remedies"]]
+
+
+def _printed_remedies(text: str) -> list[str]:
+    return text.partition("What would let it start, each alone:\n")[2].splitlines()
 
 
 def _numbers(address: str, group: str) -> dict[str, str]:
@@ -75,14 +79,14 @@ def _first_event(address: str) -> Any:
         return json.loads(answer.readline()[6:])
 
 
-def test_queue_has_the_same_lines_as_explain(quotree: Quotree, ask: Asking) -> None:
+def test_page_has_the_same_remedies_as_explain(quotree: Quotree, ask: Asking) -> None:
     with commanded(quotree.cluster.kubeconfig) as address:
         start(ask, "fills", "vision", 6)
         ask.submit("waits", "language", 5)
         _until(lambda: _listed(address, "research", "pending") == ["default/waits"])
         _until(lambda: _listed(address, "vision", "running") == ["default/fills"])
-        shown = ("explain", "default/waits", "--kubeconfig", str(quotree.cluster.kubeconfig))
-        _until(lambda: _lines(address, "default/waits") == quotree.command(*shown).splitlines())
+        shown = ("explain", "default/waits", "--all", "--kubeconfig", str(quotree.cluster.kubeconfig))
+        _until(lambda: _printed_remedies(quotree.command(*shown)) == _remedies(address, "default/waits") != [])
         expected = {"min": "2", "used": "6", "runtime": "", "borrowed": "4", "request": "6"}
         _until(lambda: _numbers(address, "vision") | {"runtime": ""} == expected)
 
@@ -130,7 +134,7 @@ def test_tenant_who_can_read_groups_sees_the_tree_with_its_numbers(quotree: Quot
 
 
 def _waits(page: Any) -> str:
-    text: str = page["recorded"]
+    text: str = page["sentence"]
     return text if "lacks" in text else ""
 
 

@@ -8,27 +8,21 @@ import pytest
 from dashboard.http.stream import event
 from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName, group_page
+from dashboard.view.history import History
 from dashboard.view.lending import pools_of
 from dashboard.view.nodes import flavor_list, node_slice
-from dashboard.view.queue import Part, slice_of
+from dashboard.view.queue import Order, Part, slice_of
 from dashboard.view.tree import TreeLines
-from dashboard.view.what_if import EditedMin, what_if
 from dashboard.view.workload_page import workload_page
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
-from shared.problems import Problem
-from shared.quota.decide.advise.json_output import explanation_as_data
-from shared.quota.decide.advise.preemptor_names import PreemptorNames
-from shared.quota.decide.advise.remedies import advise
-from shared.quota.decide.explain.explanation import explain
-from shared.quota.decide.plan import plan
-from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
-from shared.text.explanation import lines
-from tests.builders import NOW, after, evicting, pending, running, world
+from shared.resources import FlavorResource
+from tests.builders import after, evicting, pending, running, world
 from tests.dashboard.site import frame_of
 
+GPU_KEY = FlavorResource("default", "gpu")
 TREE = """
 root 8
   research/ 6
@@ -103,7 +97,7 @@ def test_user_with_partial_rights_gets_the_numbers_of_the_statuses() -> None:
 
 
 def test_a_group_page_shows_how_its_runtime_is_divided() -> None:
-    page = group_page(_busy(), "nlp")
+    page = group_page(_busy(), "nlp", GPU_KEY, History())
     assert page["path"] == ["root", "research", "nlp"]
     (division,) = page["divisions"]
     assert division["text"].startswith(
@@ -115,7 +109,7 @@ def test_a_group_page_shows_how_its_runtime_is_divided() -> None:
 
 def test_unknown_group_is_reported_as_unknown() -> None:
     with pytest.raises(UnknownName, match="there is no QuotaGroup 'nobody'"):
-        group_page(_busy(), "nobody")
+        group_page(_busy(), "nobody", GPU_KEY, History())
 
 
 def test_idle_quota_and_borrowed_quota_are_listed_by_group() -> None:
@@ -136,7 +130,30 @@ def test_queue_is_paged_with_position_and_reason() -> None:
 
 
 def test_a_queue_can_be_searched_by_name() -> None:
-    assert [each["workload"] for each in slice_of(_busy(), "root", Part.PENDING, 0, 9, "w2")["items"]] == ["ns/w2"]
+    assert [each["workload"] for each in slice_of(_busy(), "root", Part.PENDING, 0, 9, text="w2")["items"]] == ["ns/w2"]
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [
+        (Order(), "ns/w0"),
+        (Order("place", down=True), "ns/old"),
+        (Order("workload"), "ns/a"),
+        (Order("priority", down=True), "ns/z"),
+        (Order("queued", down=True), "ns/old"),
+        (Order("unknown"), "ns/w0"),
+    ],
+    ids=str,
+)
+def test_a_queue_can_be_sorted(order: Order, first: str) -> None:
+    workloads = [
+        pending("nlp", 20, "w0", queued=after(-2), priority=1),
+        pending("nlp", 20, "a", queued=after(-1), priority=1),
+        pending("vision", 20, "old", queued=after(-99)),
+        pending("vision", 20, "z", queued=after(-98), priority=7),
+    ]
+    frame = frame_of(world(TREE, [*workloads[:2], replace(workloads[3], group="serving"), workloads[2]]))
+    assert slice_of(frame, "root", Part.PENDING, 0, 1, order=order)["items"][0]["workload"] == first
 
 
 def test_running_and_evicted_workloads_are_listed_latest_first() -> None:
@@ -148,58 +165,10 @@ def test_running_and_evicted_workloads_are_listed_latest_first() -> None:
     assert (evicted["evictedFor"], evicted["for"], evicted["state"]) == ("Reclaimed", "ns/new", "Evicting")
 
 
-def test_workload_page_has_the_lines_that_explain_prints() -> None:
-    frame = _busy()
-    given = measure(frame.world, NOW)
-    waiting = frame.find("Job", "ns/w0")
-    assert waiting is not None
-    explanation = explain(given, plan(given), waiting)
-    printed = [*lines(explanation_as_data(explanation, advise(given, explanation), PreemptorNames(given.world)))]
-    assert workload_page(frame, "Job", "ns/w0", with_remedies=True)["lines"] == printed
-    assert "What would let it start, each alone:" in printed
-
-
 def test_workloads_that_the_next_cycle_starts_are_shown_as_starting() -> None:
     frame = frame_of(world(TREE, [pending("nlp", 1, "soon")]))
     assert slice_of(frame, "nlp", Part.PENDING, 0, 9)["total"] == 0
     assert workload_page(frame, "Job", "ns/soon", with_remedies=False)["state"] == "Running"
-
-
-def test_partial_rights_give_no_pending_reason() -> None:
-    frame = frame_of(world(TREE, [pending("nlp", 1, "mine")]), complete=False)
-    (item,) = slice_of(frame, "nlp", Part.PENDING, 0, 9)["items"]
-    assert item["reason"] == ""
-    assert item["message"].startswith("the reason is not computed")
-    page = workload_page(frame, "Job", "ns/mine", with_remedies=True)
-    assert (page["incomplete"], page["lines"]) == (True, ["Job 'ns/mine' waits in group nlp"])
-    with pytest.raises(Problem, match="cannot be computed"):
-        what_if(frame, EditedMin("nlp", "default", "gpu", "3"))
-
-
-def test_what_if_predicts_effects_and_checks_the_rules() -> None:
-    workloads = [running("b", 6, "b", since=after(-3600)), pending("a", 4, "a")]
-    frame = frame_of(world("root 8\n  a 2 w0\n  b 2..8 w1", workloads))
-    found = what_if(frame, EditedMin("a", "default", "gpu", "4"))
-    assert "+ start ns/a of a" in found["lines"]
-    assert [each["workload"] for each in found["data"]["stop"]] == ["ns/b"]
-    assert found["data"]["violations"] == []
-    inner = frame_of(world(TREE))
-    broken = what_if(inner, EditedMin("nlp", "default", "gpu", "3"))["data"]["violations"]
-    assert [each["rule"] for each in broken] == ["SumOfMinExceedsParent"]
-
-
-@pytest.mark.parametrize(
-    ("edit", "says"),
-    [
-        (EditedMin("nlp", "default", "gpu", "many"), "min 'many'"),
-        (EditedMin("nlp", "default", "gpu", "-1"), "is negative"),
-        (EditedMin("nlp", "t4", "gpu", "1"), "has no quota of gpu in flavor 't4'"),
-        (EditedMin("<b>", "default", "gpu", "1"), "there is no QuotaGroup '<b>'"),
-    ],
-)
-def test_invalid_what_if_edit_is_refused_with_the_reason(edit: EditedMin, says: str) -> None:
-    with pytest.raises(Problem, match=says):
-        what_if(frame_of(world(TREE)), edit)
 
 
 def test_flavors_and_nodes_are_listed() -> None:

@@ -1,4 +1,4 @@
-// The bar of a group and key. Full width is the largest of min, runtime and used; numbers next to it say the same.
+// The bar of a group for one flavor and resource. Full width is the largest of min, runtime and used; numbers next to it say the same.
 
 import { el } from "./dom.js";
 
@@ -23,16 +23,17 @@ export function bar() {
   return { node, draw };
 }
 
+export const drawnBar = (key) => {
+  const { node, draw } = bar();
+  draw(key);
+  return node;
+};
+
 export const legend = () =>
   el(
     "p",
     { class: "legend" },
-    el("span", { class: "swatch within" }),
-    " used within min ",
-    el("span", { class: "swatch beyond" }),
-    " borrowed ",
-    el("span", { class: "swatch mark min" }),
-    " min ",
-    el("span", { class: "swatch mark runtime" }),
-    " runtime; a full bar is the largest of them",
+    [["area", "used within min"], ["hatched", "borrowed"], ["mark min", "min"], ["mark runtime", "runtime"]].map(([kind, text]) =>
+      el("span", {}, el("span", { class: `swatch ${kind}` }), ` ${text}`),
+    ),
   );

@@ -1,19 +1,26 @@
 // Flavors with what they offer and what is used of them, and all nodes.
 
-import { ask } from "./api.js";
-import { el, name, searched, setText, throttled } from "./dom.js";
-import { Grid, Remote } from "./grid.js";
+import { ask } from "../api.js";
+import { card, el, name, put, searched, setText, table, throttled } from "../parts/dom.js";
+import { Grid } from "../parts/grid.js";
+import { Remote } from "../parts/remote.js";
 
 const HEADS = ["Flavor", "Labels", "Resource", "Capacity", "Used by groups", "Used by system", "Used by other pods"];
+const COLUMNS = [
+  { title: "Node", class: "wide", at: "a" },
+  { title: "Flavor", class: "middle", at: "b" },
+  { title: "State", class: "middle", at: "d" },
+  { title: "Allocatable", class: "widest", at: "c" },
+];
 
 function flavorRows(flavors) {
   return flavors.flatMap((each) =>
-    (each.keys.length ? each.keys : [null]).map((key) =>
+    (each.keys.length ? each.keys : [null]).map((key, index) =>
       el(
         "tr",
         {},
-        el("th", { scope: "row" }, name(each.flavor)),
-        el("td", { class: "text" }, each.labels),
+        el("th", { scope: "row" }, index ? "" : name(each.flavor)),
+        el("td", { class: "text" }, index ? "" : each.labels),
         el("td", { class: "text" }, key ? key.resource : ""),
         ["capacity", "used", "system", "unmanaged"].map((word) => el("td", {}, key ? key.text[word] : "")),
       ),
@@ -22,21 +29,27 @@ function flavorRows(flavors) {
 }
 
 export function nodesPage() {
-  const body = el("tbody", {});
+  const place = el("div", {});
   const text = el("input", { id: "filter", type: "search", oninput: () => remote.restart() });
   const count = el("span", { class: "count", role: "status" });
+  const textsOf = (item) => [item.node, item.flavor, item.state, item.allocatable];
   let flavors = "";
   const grid = new Grid({
     label: "Nodes",
-    columns: [["Node", "wide"], ["Flavor", "middle"], ["State", "middle"], ["Allocatable", "wider"]].map(([title, kind]) => ({ title, class: kind })),
-    draw: (cells, item) => [item.node, item.flavor, item.state, item.allocatable].forEach((value, index) => setText(cells[index], value)),
+    columns: COLUMNS,
+    draw: (cells, item) =>
+      textsOf(item).forEach((value, index) => {
+        setText(cells[index], value);
+        cells[index].title = value;
+      }),
+    detail: (item) => el("dl", {}, textsOf(item).map((value, index) => el("div", {}, el("dt", {}, COLUMNS[index].title), el("dd", {}, value)))),
   });
   const fetchPage = async (first, size) => {
     const answer = await ask("nodes", { first, count: size, text: searched(text), flavors: 1 });
     const drawn = JSON.stringify(answer.flavors);
     if (drawn !== flavors) {
       flavors = drawn;
-      body.replaceChildren(...flavorRows(answer.flavors));
+      put(place, table("Flavors", HEADS, flavorRows(answer.flavors), [1, 2]));
     }
     return answer;
   };
@@ -44,12 +57,11 @@ export function nodesPage() {
     grid.show({ count: remote.count, at: (index) => remote.at(index), want: (first, last) => remote.want(first, last) });
     setText(count, `${remote.count} nodes`);
   });
-  const heads = el("thead", {}, el("tr", {}, HEADS.map((each) => el("th", { scope: "col" }, each))));
   const node = el(
     "div",
     { class: "page fill" },
-    el("h1", {}, "Flavors and nodes"),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Flavors" }, el("table", {}, el("caption", {}, "Flavors"), heads, body)),
+    el("div", { class: "top" }, el("h1", {}, "Flavors and nodes")),
+    card("Flavors", place),
     el("div", { class: "tools" }, el("label", { for: "filter" }, "Name of node"), text, count),
     grid.node,
   );

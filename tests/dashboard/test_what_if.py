@@ -1,0 +1,64 @@
+"""What-if on the page: several edits at once, what they change, and the rule alone where one is broken."""
+
+import pytest
+
+from dashboard.view.edits import Edit, Edits
+from dashboard.view.what_if import what_if
+from shared.problems import Problem
+from tests.builders import after, pending, running, world
+from tests.dashboard.site import frame_of
+
+TREE = """
+root 8
+  research/ 6
+    vision 4
+    nlp 2
+  serving 2
+"""
+
+
+def _edit(group: str, text: str, flavor: str = "default") -> Edits:
+    return Edits([Edit(group, flavor, "gpu", min=text)])
+
+
+def test_effects_are_named_with_kind_and_group() -> None:
+    workloads = [running("b", 6, "b", since=after(-3600)), pending("a", 4, "a")]
+    frame = frame_of(world("root 8\n  a 2 w0\n  b 2..8 w1", workloads))
+    data = what_if(frame, _edit("a", "4"))["data"]
+    assert data["start"] == [{"workload": "ns/a", "kind": "Job", "group": "a"}]
+    assert [each["workload"] for each in data["stop"]] == ["ns/b"]
+    assert data["violations"] == []
+    assert {"group": "a", "flavor": "default", "resource": "gpu", "text": {"before": "2", "after": "4"}} in data[
+        "runtime"
+    ]
+
+
+def test_broken_rule_is_shown_alone() -> None:
+    data = what_if(frame_of(world(TREE)), _edit("nlp", "3"))["data"]
+    assert [each["rule"] for each in data.pop("violations")] == ["SumOfMinExceedsParent"]
+    assert data == {}
+
+
+def test_edits_are_judged_together() -> None:
+    both = Edits([Edit("nlp", "default", "gpu", min="3"), Edit("research", "default", "gpu", min="7")])
+    tree = TREE.replace("serving 2", "serving 1")
+    assert what_if(frame_of(world(tree)), both)["data"]["violations"] == []
+
+
+@pytest.mark.parametrize(
+    ("edits", "says"),
+    [
+        (_edit("nlp", "many"), "min 'many'"),
+        (_edit("nlp", "-1"), "is negative"),
+        (_edit("nlp", "1", "t4"), "has no quota of gpu in flavor 't4'"),
+        (_edit("<b>", "1"), "there is no QuotaGroup '<b>'"),
+    ],
+)
+def test_invalid_edit_is_refused_with_the_reason(edits: Edits, says: str) -> None:
+    with pytest.raises(Problem, match=says):
+        what_if(frame_of(world(TREE)), edits)
+
+
+def test_nothing_is_predicted_from_a_part_of_the_cluster() -> None:
+    with pytest.raises(Problem, match="cannot be computed"):
+        what_if(frame_of(world(TREE), complete=False), _edit("nlp", "3"))
