@@ -67,7 +67,7 @@ LONG: Final = {
     "shared/kube/lead/test_own_thread.py": 25,
     "shared/kube/watch/test_watching_outages.py": 20,
     "shared/quota/decide/advise/test_remedies.py": 20,
-    "shared/quota/decide/queue/test_predictions.py": 20,
+    "shared/quota/decide/queue/test_borrowers.py": 20,
     "shared/quota/decide/state/test_cycle_cache.py": 25,
     "shared/quota/decide/test_rounds.py": 30,
     "shared/quota/measure/test_fair_over_time.py": 15,

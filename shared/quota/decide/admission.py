@@ -4,22 +4,17 @@ Two passes over the same queues. In the first, entitled workloads start, or have
 first choice is to borrow in another flavor are deferred to the second pass, where their own room stays kept for them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shared.quota.decide.decisions import Start, Tier, WaitReason
-from shared.quota.decide.queue.candidates import (
-    BorrowingLeaves,
-    EvaluatedLeaves,
-    leaves_with_entitled,
-    remember_borrowing,
-)
+from shared.quota.decide.queue.borrowers import Borrowers
 from shared.quota.decide.queue.fair_sharing import QueueHead, Tournament
 from shared.quota.decide.queue.leaf_queue import Choose, Decided, LeafQueue, evaluate
-from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.reclaim.notice import is_early
 from shared.quota.decide.reclaim.planner import ReclaimOutcome, ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
+from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor
 from shared.quota.decide.state.flavor_assignment import (
     Assignments,
@@ -33,9 +28,10 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import Quantities
 from shared.quota.decide.waits import Waits
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import Preemption
+from shared.quota.model.tree import ROOT, Preemption
 from shared.quota.model.workload import Workload, WorkloadId
 
 
@@ -58,11 +54,22 @@ class AdmissionPasses:
 
     def start_entitled(self) -> None:
         """First pass."""
-        cache = self.inputs.cache
-        leaves = EvaluatedLeaves(self._queues(leaves_with_entitled(cache, self.usage), self._entitled_head))
-        for queue in self._run(leaves, self._try_entitled):
-            if not queue.had_heads and not queue.leaf_usage.touched:
-                cache.settle(queue.leaf_usage.name)
+        cache, usage = self.inputs.cache, self.usage
+        unknown = {name for name in cache.of(Sort.WAITING) if not cache.leaves[name].none_entitled}
+        names = sorted(unknown | (usage.touched.keys() & cache.of(Sort.WAITING)))
+        queues = {name: self._queue(name, self._entitled_head) for name in names}
+        if self.block.by is not None:
+            return
+        heads = (queue.next_head() for queue in queues.values())
+        tournament = Tournament(usage, cache.weights, (head for head in heads if head is not None))
+        while (head := tournament.best) is not None and self.block.by is None:
+            queue = queues[head.path[0]]
+            self._try_entitled(queue, head)
+            tournament.replace_best(queue.next_head())
+        if self.block.by is None:
+            for name, queue in queues.items():
+                if not queue.had_heads and not queue.leaf_usage.touched:
+                    cache.leaves[name].none_entitled = True
 
     def start_borrowing(self) -> None:
         """Second pass, with all room kept that entitled workloads wait for."""
@@ -72,31 +79,31 @@ class AdmissionPasses:
             if usage.fits(each.leaf_usage, each.quantities):
                 usage.planned.add(each.leaf_usage.path, each.quantities)
                 self._guarded.add(workload_id)
-        self.inputs.cache.update_requests(self.inputs.snapshot, usage.touched.keys())
-        predictions = Predictions(self.inputs, usage, self.block, usage.frozen_views())
-        may_free = bool(self._deferred)
-        leaves = BorrowingLeaves(
-            predictions, self.inputs, usage, lambda name: self._queue(name, self._borrowing_head), self._deferred
-        )
-        walked = self._run(leaves, self._try_borrowing)
-        # Deferred workloads might have freed capacity, so nothing is known for the next cycle.
-        if not may_free:
-            barred = self.inputs.taken_over.barred_leaves
-            free = (queue for queue in walked if queue.leaf_usage.name not in barred)
-            known = (queue for queue in free if not self.block.holds(queue.leaf_usage))
-            remember_borrowing(self.inputs.cache, usage, known)
-        if not usage.started:
-            predictions.prepare()
+        if self.block.by is None:
+            self._let_borrow()
         for workload_id in list(self._deferred):
             self._take_back(workload_id)
         self.evictions.uncount_delayed(usage)
 
+    def _let_borrow(self) -> None:
+        """Try one head after another, until nothing fits any more.
+
+        What is available only shrinks, except when a deferred workload is tried: until then nobody is left out.
+        """
+        borrowers = Borrowers(self.inputs, self.usage, self.block, lambda name: self._queue(name, self._borrowing_head))
+        tournament = Tournament(self.usage, self.inputs.cache.weights, borrowers.heads())
+        while (head := tournament.best) is not None and self.block.by is None:
+            may_be_out = not self._deferred
+            if may_be_out and borrowers.is_out(ROOT):
+                return
+            if may_be_out and len(head.path) > 2 and borrowers.is_out(head.path[-2]):
+                tournament.drop_best_child_of_root()
+            else:
+                tournament.replace_best(borrowers.take_turn(head, self._try_borrowing))
+
     def _queue(self, leaf: str, choose: Choose) -> LeafQueue:
         decided = Decided(self.inputs.now, self.usage.started, self.waits.reasons, self.claims.open)
-        return LeafQueue(self.usage.leaf(leaf), self.inputs.queue(leaf), decided, choose)
-
-    def _queues(self, leaves: Iterable[str], choose: Choose) -> Iterable[LeafQueue]:
-        return (self._queue(leaf, choose) for leaf in leaves)
+        return LeafQueue(self.usage.leaf(leaf), self.inputs.classes(leaf), decided, choose)
 
     def _evaluate(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> Iterable[Candidate]:
         return evaluate(self.usage, self.inputs.taken_over.may_not_borrow, leaf_usage, workload, assignments)
@@ -105,10 +112,10 @@ class AdmissionPasses:
         if not any(leaf_usage.is_entitled(each.quantities, workload) for each in assignments):
             return None
         entitled = entitled_candidate(self._evaluate(leaf_usage, workload, assignments))
-        return None if entitled is None else QueueHead(workload, entitled.quantities, leaf_usage)
+        return None if entitled is None else _head(workload, entitled.quantities, leaf_usage)
 
     def _try_entitled(self, queue: LeafQueue, head: QueueHead) -> None:
-        leaf_usage, workload = head.leaf_usage, head.workload
+        leaf_usage, workload = queue.leaf_usage, head.workload
         assignments = queue.open_assignments(workload)
         evaluation = self._evaluate(leaf_usage, workload, assignments or ())
         is_entitled = entitled_candidate(evaluation) is not None
@@ -142,10 +149,10 @@ class AdmissionPasses:
         if self.block.holds(leaf_usage):
             return None
         if workload.id in self._deferred:
-            return QueueHead(workload, assignments[0].quantities, leaf_usage)
+            return _head(workload, assignments[0].quantities, leaf_usage)
         for each in self._borrowing_candidates(leaf_usage, workload, assignments):
             if each.starts and self._spares_kept(leaf_usage, workload, each):
-                return QueueHead(workload, each.quantities, leaf_usage)
+                return _head(workload, each.quantities, leaf_usage)
         return None
 
     def _borrowing_candidates(
@@ -177,7 +184,7 @@ class AdmissionPasses:
         return borrows_first_fitting(assignments, leaf_usage.leaf.group)
 
     def _try_borrowing(self, queue: LeafQueue, head: QueueHead) -> None:
-        leaf_usage, workload = head.leaf_usage, head.workload
+        leaf_usage, workload = queue.leaf_usage, head.workload
         deferred = self._take_back(workload.id)
         assignments = queue.open_assignments(workload) if not self.block.holds(leaf_usage) else None
         candidates_of = self._all_candidates if deferred else self._borrowing_candidates
@@ -239,23 +246,12 @@ class AdmissionPasses:
             self.usage.planned.remove(own.leaf_usage.path, own.quantities)
         return True
 
-    def _run(
-        self, leaves: EvaluatedLeaves | BorrowingLeaves, try_head: Callable[[LeafQueue, QueueHead], None]
-    ) -> Iterable[LeafQueue]:
-        """Try one head after another in the tournament's order, until no leaf has one or nobody may start.
-
-        Return the queues walked to their end; none if the pass was broken off.
-        """
-        if self.block.by is not None:
-            return ()
-        tournament = Tournament(self.usage, self.inputs.cache.weights, leaves)
-        while (head := tournament.best) is not None and self.block.by is None:
-            queue = leaves.queues[head.leaf_usage.name]
-            try_head(queue, head)
-            tournament.enter(head.leaf_usage, queue.next_head())
-        return () if self.block.by is not None else leaves.queues.values()
-
     def _start(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> None:
         tier = Tier.ENTITLED if candidate.entitled else Tier.OPPORTUNISTIC
         self.usage.start(leaf_usage, Start(workload, candidate.flavors, tier))
         self.block.hold_others_back(leaf_usage, workload)
+
+
+def _head(workload: Workload, quantities: Quantities, leaf_usage: LeafUsage) -> QueueHead:
+    keys = tuple([key for key, _ in quantities])
+    return QueueHead(workload, keys, leaf_usage.path, not leaf_usage.stays_within_min(quantities))

@@ -14,7 +14,7 @@ from shared.quota.decide.reclaim.notice import Notices, give_notice
 from shared.quota.decide.reclaim.strict import recycle_strictly
 from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
-from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.decide.state.cycle_cache import CycleCache, Sort
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.measure.snapshot import Snapshot
 
@@ -29,14 +29,14 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     recycle_strictly(inputs, usage, evictions, waits, last.delays)
     Swaps(inputs, last.block, last.claims, last.delays, usage, evictions, waits).plan()
     fill_back(usage, evictions)
-    found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.notifying))
+    found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.of(Sort.NOTIFYING)))
     inputs.cache.end_cycle()
     return found
 
 
 def _plan(last: Round, notices: Notices) -> Plan:
     inputs = last.inputs
-    changes = (inputs.snapshot.leaves[name].next_change for name in inputs.cache.timed)
+    changes = (inputs.snapshot.leaves[name].next_change for name in inputs.cache.of(Sort.TIMED))
     last.waits.wake(*(moment for moment in changes if moment is not None))
     return Plan(
         now=inputs.now,

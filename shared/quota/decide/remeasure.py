@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from shared.quota.decide.decisions import Start
+from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.measure.snapshot import Snapshot, measure
@@ -19,7 +20,7 @@ def is_worth_measuring(inputs: RoundInput, starts: Collection[Start]) -> bool:
     if not any(_moves_demand(inputs, start) for start in starts):
         return False
     left = -len(starts)
-    for name in inputs.cache.waiting:
+    for name in inputs.cache.of(Sort.WAITING):
         left += len(inputs.snapshot.leaves[name].pending)
         if left > 0:
             return True

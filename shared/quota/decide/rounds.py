@@ -29,6 +29,7 @@ from shared.quota.decide.reclaim.planner import ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.reclaim.victim_search import EvictionDelays
 from shared.quota.decide.remeasure import is_worth_measuring, measure_again
+from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
@@ -109,13 +110,16 @@ def _start_entitled(inputs: RoundInput) -> Round:
     """Return all steps of a round up to the entitled pass."""
     cache = inputs.cache
     cache.refresh(inputs.snapshot)
-    usage = RoundUsage(inputs.snapshot, cache.evicting, inputs.taken_over)
+    usage = RoundUsage(inputs.snapshot, cache.of(Sort.EVICTING), inputs.taken_over)
     evictions, claims, block, waits = EvictionPlan(), StandingClaims(), AdmissionBlock(), Waits(inputs.now)
-    stop_and_give_up(usage, evictions, block, waits, cache.urgent)
+    stop_and_give_up(usage, evictions, block, waits, cache.of(Sort.URGENT))
     claim_steps = ClaimSteps(usage, claims, waits, block)
     claim_steps.resolve()
     claim_steps.serve()
-    over = sorted(excesses(usage, cache.beyond), key=lambda excess: excess.rule is EvictionRule.CAPACITY)
+    over = sorted(
+        excesses(usage, cache.beyond(inputs.snapshot.world.tree)),
+        key=lambda excess: excess.rule is EvictionRule.CAPACITY,
+    )
     delays = EvictionDelays(judge_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
     for _, of_group in groupby(over, key=lambda excess: (excess.group, excess.rule)):
         cure(usage, evictions, waits, delays, tuple(of_group))

@@ -21,7 +21,6 @@ from shared.quota.decide.state.flavor_assignment import (
 )
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import Quantities
 from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import PreemptorId, Workload, WorkloadId, flavor_names
@@ -45,11 +44,11 @@ class LeafQueue:
     __slots__ = (
         "_blocked",
         "_choose",
+        "_classes",
         "_decided",
         "_held_back_from",
         "_hopeless",
         "_next",
-        "_queue",
         "had_heads",
         "leaf_usage",
     )
@@ -57,7 +56,7 @@ class LeafQueue:
     def __init__(
         self,
         leaf_usage: LeafUsage,
-        queue: EquivalenceClasses,
+        classes: EquivalenceClasses,
         decided: Decided,
         choose: Choose,
     ) -> None:
@@ -66,7 +65,7 @@ class LeafQueue:
         """Whether the leaf had a head in this pass."""
         self._decided = decided
         self._choose = choose
-        self._queue = queue
+        self._classes = classes
         self._next = 0
         self._blocked: set[str] = set()
         self._hopeless: set[EquivalenceClass] = set()
@@ -74,69 +73,64 @@ class LeafQueue:
 
     def next_head(self) -> QueueHead | None:
         """Return the next workload to try; None at the end of the queue."""
-        pending, kinds = self.leaf_usage.leaf.pending, self._queue.kinds
+        pending, classes = self.leaf_usage.leaf.pending, self._classes.in_order
         while self._next < len(pending) and not self._is_through:
-            workload, kind = pending[self._next], kinds[self._next]
+            workload, own_class = pending[self._next], classes[self._next]
             self._next += 1
-            head = self._judge(workload, kind) if kind.assignments is not None else None
+            head = self._evaluate(workload, own_class) if own_class.assignments is not None else None
             if head is not None:
                 self.had_heads = True
                 return head
         return None
 
-    def head_at(self, place: int, quantities: Quantities) -> QueueHead:
-        """Return the workload at that place as a head that would take these quantities, without evaluating it."""
-        self.skip_to(place)
-        self._next += 1
-        self.had_heads = True
-        return QueueHead(self.leaf_usage.leaf.pending[place], quantities, self.leaf_usage)
-
-    def skip_to(self, place: int) -> None:
-        """Let all workloads before that place of the queue wait, without evaluating them."""
+    def go_to(self, place: int) -> None:
+        """Make the workload at that place of the queue the head; those before it wait, and are not evaluated."""
         for workload in self.leaf_usage.leaf.pending[:place] if self._held_back_from is not None else ():
             if workload.id not in self._decided.started:
                 self.wait(workload)
-        self._next = place
+        self._next = place + 1
 
     @property
     def _is_through(self) -> bool:
         """Whether no workload that is left can be a head: no class can start, or all flavors are blocked."""
-        if len(self._hopeless) >= len(self._queue.startable):
+        if len(self._hopeless) >= len(self._classes.startable):
             return True
-        return bool(self._blocked) and self._queue.all_blocked(self._blocked)
+        return bool(self._blocked) and self._classes.all_blocked(self._blocked)
 
-    def _judge(self, workload: Workload, kind: EquivalenceClass) -> QueueHead | None:
+    def _evaluate(self, workload: Workload, own_class: EquivalenceClass) -> QueueHead | None:
         decided, ident = self._decided, (workload.kind, workload.key)
-        if ident in decided.started or kind.assignments is None:
+        if ident in decided.started or own_class.assignments is None:
             return None
         if ident in decided.passed_over:
             self.wait(workload)
             return None
         head = None
-        if kind not in self._hopeless:
-            assignments = without_flavors(kind.assignments, self._blocked)
+        if own_class not in self._hopeless:
+            assignments = without_flavors(own_class.assignments, self._blocked)
             head = None if assignments is None else self._choose(self.leaf_usage, workload, assignments)
             if head is None:
                 # Also with flavors blocked: more of them become so, and what is available does not grow in a pass.
-                self._hopeless.add(kind)
+                self._hopeless.add(own_class)
         if head is None:
             self.wait(workload)
         return head
 
     def give_up(self, workload: Workload) -> None:
         """Skip all workloads of this class in this pass; the workload waits."""
-        self._hopeless.add(self._queue.kind_of(workload))
+        self._hopeless.add(self._classes.class_of(workload))
 
     def open_assignments(self, workload: Workload) -> Assignments | None:
         """Return the assignments of this workload that no earlier workload blocks."""
-        assignments = self._queue.kind_of(workload).assignments
+        assignments = self._classes.class_of(workload).assignments
         return None if assignments is None else without_flavors(assignments, self._blocked)
 
     def wait(self, workload: Workload) -> None:
         """Let a waiting workload block those behind it, if the leaf is strict about its order or it has waited long."""
         if self._held_back_from is not None and workload.queued <= self._held_back_from:
             claim = self._decided.claims.get(workload.preemptor_id)
-            self._blocked |= flavor_names(claim.flavors) if claim is not None else self._queue.kind_of(workload).flavors
+            self._blocked |= (
+                flavor_names(claim.flavors) if claim is not None else self._classes.class_of(workload).flavors
+            )
 
 
 def evaluate(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from shared.quota.decide.reclaim.over_limit import Excess
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
-from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.decide.state.cycle_cache import CycleCache, Sort
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.inputs.world import OverSince
@@ -18,15 +18,13 @@ from shared.quota.measure.inputs.world import OverSince
 def judge_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, excesses: Sequence[Excess]) -> OverSince:
     """Return every leaf above its runtime and every group above its limit, each since it was so first."""
     certain = cache.over
-    uncertain = cache.evicting | {
+    uncertain = cache.of(Sort.EVICTING) | {
         claim.preemptor.group for claim in claims.open.values() if claim.preemptor is not None
     }
     judged = {name: _over(usage, name) for name in sorted(uncertain)}
     for group, key, _, _ in excesses:
         judged[group] = tuple(sorted({*judged.get(group, certain.get(group, ())), key}))
-    return cache.over_since.judge(
-        usage.snapshot.world.over_since, certain, judged, cache.take_changes_of_over(), usage.now
-    )
+    return cache.over_since.compute(usage.snapshot.world.over_since, certain, judged, usage.now)
 
 
 def _over(usage: RoundUsage, name: str) -> Keys:

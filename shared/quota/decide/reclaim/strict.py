@@ -5,6 +5,7 @@ from collections import Counter
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
 from shared.quota.decide.recycling_order import RunningWorkload
+from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_input import RoundInput
@@ -20,7 +21,7 @@ def recycle_strictly(
     inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays
 ) -> None:
     """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
-    names = sorted(inputs.cache.strict & inputs.cache.over_since.judged.keys())
+    names = sorted(inputs.cache.of(Sort.STRICT) & inputs.cache.over_since.judged.keys())
     settled = _settled_elsewhere(inputs, usage, evictions) if names else Counter()
     for name in names:
         if usage.snapshot.leaves[name].inactive is None:

@@ -6,7 +6,6 @@ Judged after all entitled and opportunistic workloads, and after Strict mode: th
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
 
 from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, WaitReason
@@ -14,20 +13,16 @@ from shared.quota.decide.queue.fair_sharing import QueueHead
 from shared.quota.decide.queue.leaf_queue import Decided, LeafQueue, evaluate
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
+from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, entitled_candidate
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.smallest_requests import SmallestRequests, could_fit
-from shared.quota.decide.state.usage import GroupPath
 from shared.quota.decide.waits import Waits
-from shared.quota.measure.group_usage import NO_NUMBERS
-from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.tree import ROOT, Preemption
 from shared.quota.model.workload import EvictionReason, Workload
-from shared.resources import Amount, FlavorResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,95 +46,40 @@ class Swaps:
             leaf_usage = self.usage.leaf(name)
             if self.block.holds(leaf_usage):
                 continue
-            queue = LeafQueue(leaf_usage, self.inputs.queue(name), decided, self._head)
+            queue = LeafQueue(leaf_usage, self.inputs.classes(name), decided, self._head)
             while (head := queue.next_head()) is not None:
                 queue.wait(head.workload)
 
     def _leaves(self) -> set[str]:
         """Leaves in which a swap might be planned, or a workload waits for evictions under way instead of a swap."""
-        cache = self.inputs.cache
-        swapping = cache.swapping
-        found = {name for name in tuple(cache.may_swap) if self._could_swap(name)}
-        found |= self.usage.touched.keys() & swapping
-        if self._is_evicting or cache.evicting:
-            found.update(self._may_come_anyway())
+        swapping, known = self.inputs.cache.of(Sort.SWAPPING), self.inputs.cache.leaves
+        found = {name for name in swapping if known[name].could_swap or self.usage.is_touched(name)}
+        if self._is_evicting or self.inputs.cache.of(Sort.EVICTING):
+            found.update(self._may_come_anyway(swapping))
         return found
 
     @property
     def _is_evicting(self) -> bool:
         return bool(self.evictions.victims or self.evictions.forced)
 
-    def _may_come_anyway(self) -> Iterator[str]:
-        """Of the leaves in which a swap might be planned, those in which something may fit once all evictions ended.
-
-        A group in which and below which no eviction ends can take more only of what its parent can take more of.
-        """
-        cache, leaves = self.inputs.cache, self.usage.snapshot.leaves
-        tree, relieved = cache.tree, self._relieved()
-        every = tuple(self.usage.snapshot.numbers[ROOT])
-        groups = [(ROOT, every)]
-        while groups:
-            group, keys = groups.pop()
-            requests, path = tree.requests.get(group), tree.paths.get(group, ())
-            if not requests:
-                continue
-            if group in leaves:
-                if could_fit(requests, partial(self._available_to, leaves[group])):
-                    yield group
-                continue
-            below = tree.children.get(group, set())
-            children, is_relieved = (below & cache.swapping) | below.difference(leaves), group in relieved
-            if children and (is_relieved or self._could_fit(group, requests)):
-                more = self._keys_with_more(path, every if is_relieved else keys)
-                groups.extend((child, more) for child in children if more or is_relieved)
-
-    def _relieved(self) -> set[str]:
-        """Return the groups in which evictions end, and those above them."""
+    def _may_come_anyway(self, swapping: Iterable[str]) -> Iterator[str]:
+        """Of these leaves, those to which more of something is available once all evictions have ended."""
         usage, leaves = self.usage, self.usage.snapshot.leaves
-        groups = {
+        keys = tuple(usage.snapshot.numbers[ROOT])
+        relieved = {
             group
             for (group, key), charge in usage.planned.changed.items()
             if charge != usage.current.charge(group, key)
         }
-        return {above for group in groups for above in (leaves[group].path if group in leaves else (group,))}
-
-    def _keys_with_more(self, path: GroupPath, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
-        """Of `keys`, those of which the group at the start of `path` can take more once all evictions have ended."""
-        current, planned = self.usage.current, self.usage.planned
-        return tuple([key for key in keys if planned.available(path, key) > current.available(path, key)])
-
-    def _could_fit(self, group: str, requests: SmallestRequests) -> bool:
-        """Whether something could fit in what is available below the group; leaves that were changed do not count."""
-        tree, order = self.inputs.cache.tree, self.inputs.cache.orders.get(group)
-        if order is not None and order.until is not None and order.until <= self.inputs.now:
-            order = None
-        for path in tree.bounds(group):
-            available = partial(self.usage.planned.available, path)
-            fits = order.could_fit(available) if order is not None else None
-            if fits is None:
-                fits = tree.has_guarantee_below(group) or could_fit(requests, available)
-            if not fits:
-                return False
-        return True
-
-    def _available_to(self, leaf: LeafSnapshot, key: FlavorResource) -> Amount:
-        """Not less than what is available to that leaf once all evictions have ended."""
-        kept = self.usage.snapshot.numbers[leaf.group.name].get(key, NO_NUMBERS).guarantee
-        return self.usage.planned.available(leaf.path[1:], key) + kept
-
-    def _could_swap(self, name: str) -> bool:
-        cache = self.inputs.cache
-        could_swap = cache.leaves[name].could_swap
-        if could_swap is None:
-            leaf_usage, classes = self.usage.leaf(name), self.inputs.queue(name)
-            examples = dict(zip(classes.kinds, leaf_usage.leaf.pending, strict=True))
-            could_swap = any(
-                _may_be_worth_it(leaf_usage, example, each.assignments)
-                for each, example in examples.items()
-                if each.assignments is not None
-            )
-            cache.note_swap(name, could_swap=could_swap)
-        return could_swap
+        more_below: dict[str, bool] = {}
+        for name in swapping:
+            path = leaves[name].path
+            if path[1] not in more_below:
+                more_below[path[1]] = any(
+                    usage.planned.available(path[1:], key) > usage.current.available(path[1:], key) for key in keys
+                )
+            if name in relieved or more_below[path[1]]:
+                yield name
 
     def _head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
         """Return the workload if a swap was planned for it: it is entitled nowhere, and some assignment allows it."""
@@ -152,7 +92,7 @@ class Swaps:
             self.waits.reasons[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
             return None
         is_planned = any(self._plan_one(leaf_usage, workload, assignment) for assignment in assignments)
-        return QueueHead(workload, (), leaf_usage) if is_planned else None
+        return QueueHead(workload, (), leaf_usage.path, beyond_min=False) if is_planned else None
 
     def _comes_anyway(self, leaf_usage: LeafUsage, workload: Workload, assignment: FlavorAssignment) -> bool:
         """Return whether evictions under way, this cycle's included, free the room, so that nobody need go for it.
@@ -169,7 +109,7 @@ class Swaps:
         """Return whether an eviction under way has not taken that long yet, and plan again when one has."""
         found = self._waiting.get(patience)
         if found is None:
-            leaves = map(self.usage.snapshot.leaves.__getitem__, self.inputs.cache.evicting)
+            leaves = map(self.usage.snapshot.leaves.__getitem__, self.inputs.cache.of(Sort.EVICTING))
             began = (each.eviction.at for leaf in leaves for each in leaf.evicting if each.eviction is not None)
             ends = [later(at, patience) for at in began]
             self.waits.wake(*ends)
@@ -212,16 +152,3 @@ class Swaps:
                 preemptor.victims.append(Victim(running, leaf_usage, reason, rule, leaf_usage.name, key, preemptor))
                 self.usage.vacate(leaf_usage, running)
         return True
-
-
-def _may_be_worth_it(leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
-    """Return whether the workload is entitled nowhere, and enough of lower priority runs to replace."""
-    if not any(leaf_usage.could_preempt(each.quantities, workload.priority) for each in assignments):
-        return False
-    return not any(
-        all(
-            leaf_usage.may_hold(option.quantities, workload) and leaf_usage.is_entitled(option.quantities, workload)
-            for option in each.options
-        )
-        for each in assignments
-    )

@@ -1,27 +1,25 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from copy import copy
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, assignments_of, without_flavors
-from shared.quota.decide.state.usage import Available, Quantities
+from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.eligibility import Options
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
-from shared.resources import Amount, FlavorResource, keys_in
+from shared.resources import Amount, keys_in
 
-_LAST: Final = datetime.max.replace(tzinfo=UTC)
 _SPARE: Final = 256
 """How many classes without a workload are kept in addition to those with one."""
 
 
-LeastAmounts = tuple[tuple[tuple[FlavorResource, ...], tuple[Amount, ...]], ...]
-"""Sets of keys, each with an amount for each of its keys, in their order."""
+LeastAmounts = Mapping[Keys, tuple[Amount, ...]]
+"""keys, sorted -> the least amount that is requested of each, in their order."""
 
 
 class EquivalenceClass:
@@ -35,7 +33,6 @@ class EquivalenceClass:
         "options",
         "preemptible",
         "priority",
-        "totals",
     )
 
     def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
@@ -48,8 +45,6 @@ class EquivalenceClass:
         several = assignments is not None and len(assignments) > 1
         self.is_simple = not several or all(len(each.options) == 1 for each in assignments or ())
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
-        self.totals: tuple[tuple[str, Amount], ...] = () if self.is_simple else _totals(assignments)
-        """By resource, what every assignment takes in all flavors together; empty where that tells little."""
         self._flavors: frozenset[str] | None = None
         self._least: LeastAmounts | None = None
 
@@ -69,19 +64,8 @@ class EquivalenceClass:
     def least(self) -> LeastAmounts:
         """The least amounts, for each set of keys that some assignment takes."""
         if self._least is None:
-            in_order = [_in_order(each) for each in self.assignments or ()]
-            self._least = tuple(in_order) if self.is_simple else _lowest_by_keys(in_order)
+            self._least = _least(_in_order(each) for each in self.assignments or ())
         return self._least
-
-    def is_within(self, available: Available) -> bool:
-        """Return whether all that some assignment takes is available."""
-        for assignment in self.assignments or ():
-            for key, amount in assignment.quantities:
-                if amount > available(key):
-                    break
-            else:
-                return True
-        return False
 
 
 class EquivalenceClasses:
@@ -89,14 +73,12 @@ class EquivalenceClasses:
 
     __slots__ = (
         "_all_flavors",
-        "_are_simple",
-        "_by_work",
+        "_by_workload",
         "_known",
-        "_quantities",
         "_smallest",
         "_some_take_nothing",
         "flavors",
-        "kinds",
+        "in_order",
         "leaf",
         "startable",
     )
@@ -108,17 +90,16 @@ class EquivalenceClasses:
         self.leaf: LeafSnapshot = leaf
         self.flavors: Mapping[str, Flavor] = flavors
         self._known: dict[tuple[int, int, bool], EquivalenceClass] = {} if previous is None else previous._known
-        by_work: dict[int, EquivalenceClass] = {} if previous is None else previous._by_work
-        self.kinds = tuple([by_work.get(id(each)) or self._kind(each) for each in leaf.pending])
-        """In the order of `leaf.pending`."""
-        self._by_work: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.kinds, strict=True))
-        self.startable = frozenset([each for each in self.kinds if each.assignments is not None])
-        self._are_simple: bool | None = None
-        self._smallest: tuple[Quantities, ...] | None = None
+        by_workload: dict[int, EquivalenceClass] = {} if previous is None else previous._by_workload
+        self.in_order = tuple([by_workload.get(id(each)) or self._class(each) for each in leaf.pending])
+        """The class of each workload, in the order of `leaf.pending`."""
+        self._by_workload: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.in_order, strict=True))
+        self.startable = frozenset([each for each in self.in_order if each.assignments is not None])
+        self._smallest: LeastAmounts | None = None
         self._all_flavors: frozenset[str] | None = None
         self._some_take_nothing = False
-        if len(self._known) > len(self.kinds) + _SPARE:
-            self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.kinds}
+        if len(self._known) > len(self.in_order) + _SPARE:
+            self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.in_order}
 
     def after(self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor]) -> "EquivalenceClasses":
         """Return the classes of a later state of the leaf, which take over what is still valid."""
@@ -131,26 +112,14 @@ class EquivalenceClasses:
         return found
 
     @property
-    def are_simple(self) -> bool:
-        """Whether each workload takes the first of its assignments that fits, where it is entitled to none."""
-        if self._are_simple is None:
-            self._are_simple = all(each.is_simple for each in self.startable)
-        return self._are_simple
-
-    @property
-    def smallest(self) -> tuple[Quantities, ...]:
+    def smallest(self) -> LeastAmounts:
         """The least amounts, for each set of keys that some workload could take. If none of these fits, nothing does.
 
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
         if self._smallest is None:
-            self._smallest = _smallest(each.least for each in self.startable)
+            self._smallest = _least(chain.from_iterable(each.least.items() for each in self.startable))
         return self._smallest
-
-    @property
-    def smallest_at_head(self) -> tuple[Quantities, ...]:
-        """The same of a StrictFIFO queue without claims: every workload blocks those behind it on all its flavors."""
-        return _smallest(_least(left) for _, _, left in self.in_turn(_LAST))
 
     def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
         """Yield the place and first workload of each class, and what those before it leave to it while they wait.
@@ -159,7 +128,7 @@ class EquivalenceClasses:
         """
         blocked: set[str] = set()
         seen: set[EquivalenceClass] = set()
-        for place, (workload, each) in enumerate(zip(self.leaf.pending, self.kinds, strict=True)):
+        for place, (workload, each) in enumerate(zip(self.leaf.pending, self.in_order, strict=True)):
             if each.assignments is None:
                 continue
             if each not in seen:
@@ -172,24 +141,6 @@ class EquivalenceClasses:
                 if self.all_blocked(blocked):
                     return
 
-    def first_within(self, keys: Iterable[FlavorResource], available: Available) -> int | None:
-        """The place in the queue of the first workload that could take something of what is available.
-
-        `keys`: of all flavors.
-        """
-        beyond: set[EquivalenceClass] = set()
-        totals: Counter[str] = Counter()
-        if not self.are_simple:
-            for key in keys:
-                totals[key.resource] += max(0, available(key))
-        for place, each in enumerate(self.kinds):
-            if each in beyond:
-                continue
-            if all(amount <= totals[resource] for resource, amount in each.totals) and each.is_within(available):
-                return place
-            beyond.add(each)
-        return None
-
     def all_blocked(self, blocked: Set[str]) -> bool:
         """Return whether none is left that could start with the other flavors; what requests nothing needs none."""
         if self._all_flavors is None:
@@ -197,11 +148,11 @@ class EquivalenceClasses:
             self._some_take_nothing = any(each.takes_nothing for each in self.startable)
         return not self._some_take_nothing and self._all_flavors <= blocked
 
-    def kind_of(self, workload: Workload) -> EquivalenceClass:
+    def class_of(self, workload: Workload) -> EquivalenceClass:
         """Return the class of this pending workload, or of any other that would wait here."""
-        return self._by_work.get(id(workload)) or self._kind(workload)
+        return self._by_workload.get(id(workload)) or self._class(workload)
 
-    def _kind(self, workload: Workload) -> EquivalenceClass:
+    def _class(self, workload: Workload) -> EquivalenceClass:
         options = self.leaf.options(workload)
         key = (id(options), workload.priority, workload.preemptible)
         found = self._known.get(key)
@@ -212,23 +163,7 @@ class EquivalenceClasses:
         return found
 
 
-def _totals(assignments: Assignments | None) -> tuple[tuple[str, Amount], ...]:
-    """The least over all assignments, by resource; they differ only where some flavor does not count a resource."""
-    found: list[Counter[str]] = []
-    for assignment in assignments or ():
-        total: Counter[str] = Counter()
-        for key, amount in assignment.quantities:
-            total[key.resource] += amount
-        found.append(total)
-    resources = set().union(*found)
-    return tuple(sorted((resource, min(each[resource] for each in found)) for resource in resources))
-
-
-def _least(assignments: Assignments) -> LeastAmounts:
-    return _lowest_by_keys(_in_order(each) for each in assignments)
-
-
-def _in_order(assignment: FlavorAssignment) -> tuple[tuple[FlavorResource, ...], tuple[Amount, ...]]:
+def _in_order(assignment: FlavorAssignment) -> tuple[Keys, tuple[Amount, ...]]:
     """Return the keys that it takes, sorted, and their amounts."""
     if len(assignment.options) == 1:
         only = assignment.options[0]
@@ -237,14 +172,9 @@ def _in_order(assignment: FlavorAssignment) -> tuple[tuple[FlavorResource, ...],
     return tuple([key for key, _ in in_order]), tuple([amount for _, amount in in_order])
 
 
-def _smallest(parts: Iterable[LeastAmounts]) -> tuple[Quantities, ...]:
-    lowest = _lowest_by_keys(chain.from_iterable(parts))
-    return tuple(tuple(zip(keys, amounts, strict=True)) for keys, amounts in lowest)
-
-
-def _lowest_by_keys(parts: Iterable[tuple[tuple[FlavorResource, ...], tuple[Amount, ...]]]) -> LeastAmounts:
+def _least(parts: Iterable[tuple[Keys, tuple[Amount, ...]]]) -> LeastAmounts:
     """Return the least of each key's amounts, for each set of keys."""
-    found: dict[tuple[FlavorResource, ...], list[tuple[Amount, ...]]] = {}
+    found: dict[Keys, list[tuple[Amount, ...]]] = {}
     for keys, amounts in parts:
         found.setdefault(keys, []).append(amounts)
-    return tuple([(keys, each[0] if len(each) == 1 else tuple(map(min, *each))) for keys, each in found.items()])
+    return {keys: each[0] if len(each) == 1 else tuple(map(min, *each)) for keys, each in found.items()}

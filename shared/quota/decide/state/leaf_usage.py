@@ -175,6 +175,10 @@ class LeafUsage:
                 return False
         return True
 
+    def entitles(self, quantities: Quantities, workload: Workload) -> bool:
+        """Return whether the workload is entitled to these quantities, and may hold them if it is not preemptible."""
+        return self.may_hold(quantities, workload) and self.is_entitled(quantities, workload)
+
     def may_hold(self, quantities: Quantities, workload: Workload) -> bool:
         """Whether non-preemptible workloads together stay within effectiveMin; always true for a preemptible one."""
         return workload.preemptible or all(

@@ -3,40 +3,41 @@
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 
+from shared.quota.decide.state.identity import changed_names
 from shared.quota.measure.inputs.world import OverSince
 from shared.resources import FlavorResource
 
 KeysOver = Mapping[str, tuple[FlavorResource, ...]]
-"""By group, the keys on which it is over."""
+"""group -> the keys on which it is over."""
 
 
 class OverSinceCache:
     """The latest answer, and what it was computed from."""
 
-    __slots__ = ("_exceptions", "_given", "_now", "_since", "judged")
+    __slots__ = ("_exceptions", "_given", "_now", "_over", "_since", "judged")
 
     def __init__(self) -> None:
         self.judged: dict[str, tuple[FlavorResource, ...]] = {}
-        """The latest groups that were judged to be over, and their keys."""
+        """group -> the keys on which it was over at the last call; only groups that were over."""
+        self._over: KeysOver = {}
         self._exceptions: Set[str] = frozenset()
         self._given: OverSince = {}
         self._now: datetime | None = None
         self._since: dict[tuple[str, FlavorResource], datetime] = {}
 
-    def judge(
-        self, given: OverSince, over: KeysOver, exceptions: KeysOver, changed: Iterable[str], now: datetime
-    ) -> OverSince:
+    def compute(self, given: OverSince, over: KeysOver, exceptions: KeysOver, now: datetime) -> OverSince:
         """Return since when each group is over: since the moment in `given`, else since now.
 
-        `over`: what the numbers say; `exceptions`: what replaces it for some groups. `changed`: the groups for which
-        `over` may say something else than at the last call.
+        `over`: what the numbers say; `exceptions`: what replaces it for some groups.
         """
+        changed = changed_names(over, self._over) | (self._over.keys() - over.keys())
         if given is self._since or (given is self._given and now == self._now):
             since = self._revised(given, over, exceptions, {*changed, *self._exceptions, *exceptions}, now)
         else:
             self.judged = {name: keys for name, keys in {**over, **exceptions}.items() if keys}
             since = {(name, key): given.get((name, key), now) for name, keys in self.judged.items() for key in keys}
         self._exceptions, self._given, self._now, self._since = exceptions.keys(), given, now, since
+        self._over = dict(over)
         return since
 
     def _revised(

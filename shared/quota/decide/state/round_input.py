@@ -64,10 +64,10 @@ class RoundInput:
         """Return the same input after a trial: its starts stay."""
         return replace(self, taken_over=replace(self.taken_over, trial=frozenset()))
 
-    def queue(self, leaf: str) -> EquivalenceClasses:
+    def classes(self, leaf: str) -> EquivalenceClasses:
         """Return the equivalence classes of the leaf's pending workloads."""
-        return self.cache.queue(leaf, self.snapshot)
+        return self.cache.leaves[leaf].classes
 
     def assignments(self, leaf: str, workload: Workload) -> Assignments | None:
         """Return what this workload can take there, in order of preference; None if it can never start in that leaf."""
-        return self.queue(leaf).kind_of(workload).assignments
+        return self.classes(leaf).class_of(workload).assignments

@@ -8,18 +8,18 @@ capacity that this cycle's victims still hold:
 * `planned` is `after_evictions` with this cycle's plan: without its victims, with its preemptors.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import datetime
 
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
-from shared.quota.decide.state.usage import Available, GroupPath, Quantities, Usage, UsageLimits, quantities_of
+from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits, quantities_of
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.resources import Amount, FlavorResource
 
 
 class RoundUsage:
@@ -88,24 +88,13 @@ class RoundUsage:
         """Leaves in which this round has changed something so far."""
         return {name: each for name, each in self._leaf_usages.items() if each.touched}
 
-    def room(self, path: GroupPath) -> Available:
-        """Return what the group at the start of `path` can still take in every view, for use before that changes."""
-        return self._views.room(path)
+    def available(self, path: GroupPath, key: FlavorResource) -> Amount:
+        """Return the most of `key` that the group at the start of `path` can still take in every view."""
+        return self._views.available(path, key)
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Return whether `quantities` fit all three usage views, within every limit on the leaf's path."""
         return self._views.fits(leaf_usage.path, quantities)
-
-    def frozen_views(self) -> UsageViews:
-        """Return the usage views as they are now."""
-        return self._views.frozen()
-
-    @contextmanager
-    def looking_at(self, views: UsageViews) -> Iterator[None]:
-        """Judge what is available by these views meanwhile."""
-        own, self._views = self._views, views
-        yield
-        self._views = own
 
     def start(self, leaf_usage: LeafUsage, start: Start) -> None:
         """Admit a workload: it counts in every view from now on."""

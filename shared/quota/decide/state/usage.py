@@ -6,7 +6,7 @@ Everything is per (flavor, resource), in base units; runtimes are frozen.
 See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -23,8 +23,6 @@ Keys = tuple[FlavorResource, ...]
 GroupPath = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
-Available = Callable[[FlavorResource], Amount]
-"""How much of each key is available in one place."""
 NOTHING_AVAILABLE = -1
 NO_FLAVORS: Final[ResourceFlavors] = {}
 
@@ -42,6 +40,16 @@ def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
 
 def _quantities(request: Mapping[str, Amount], own: ResourceFlavors) -> Quantities:
     return tuple([(key_of(own[each], each), request[each]) for each in sorted(own) if request.get(each)])
+
+
+def margin_of(numbers: Numbers) -> Amount:
+    """Return what is left of a group up to its ceiling, as measured."""
+    return numbers.ceiling - numbers.charge
+
+
+def kept_for(numbers: Numbers) -> Amount:
+    """Return what a group's guarantee keeps of what it does not use: to the group it need not be available above."""
+    return max(0, min(numbers.guarantee, numbers.runtime) - numbers.charge)
 
 
 class FrozenUsage(NamedTuple):
@@ -93,9 +101,9 @@ class UsageLimits:
 
 
 class KeyCharges:
-    """One key of a usage view: the charges of all groups, and what is left of each."""
+    """One key of a usage view: the charges of all groups."""
 
-    __slots__ = ("_frozen", "_left", "changed", "changes")
+    __slots__ = ("_frozen", "changed", "changes")
 
     def __init__(self, frozen: Mapping[str, FrozenUsage]) -> None:
         self._frozen = frozen
@@ -103,8 +111,6 @@ class KeyCharges:
         """The charges that differ from the frozen numbers, or have done so."""
         self.changes = 0
         """How often charges have changed."""
-        self._left: dict[str, tuple[Amount, Amount]] = {}
-        """By group, where known: what is left up to its limit, and of what is kept for it."""
 
     def charge(self, group: str) -> Amount:
         """Return what the group costs its parent now."""
@@ -116,46 +122,39 @@ class KeyCharges:
         self.changes += 1
         changed, frozen = self.changed, self._frozen
         for group in path:
-            start, limit, kept = frozen[group]
+            start, _, kept = frozen[group]
             before = changed.get(group, start)
             after = changed[group] = before + amount
-            still_kept = kept - after if kept > after else 0
-            self._left[group] = limit - after, still_kept
-            amount += still_kept - (kept - before if kept > before else 0)
+            amount += (kept - after if kept > after else 0) - (kept - before if kept > before else 0)
             if not amount:
                 return
 
     def available(self, path: GroupPath) -> Amount:
-        """The most that the leaf can still take; negative if a limit on its path is already exceeded."""
-        known, left = self._left, MAX_AMOUNT
+        """Return the most that the group at the start of `path` can still take.
+
+        On the way down from root: what is available above, and what is kept for the group, but not more than is left
+        up to its limit; negative if some limit on the path is already exceeded.
+        """
+        changed, frozen, room = self.changed, self._frozen, MAX_AMOUNT
         for group in reversed(path):
-            margin, kept = known.get(group) or self._left_of(group)
+            charge, limit, kept = frozen[group]
+            if group in changed:
+                charge = changed[group]
+            margin = limit - charge
             if margin < 0:
                 return NOTHING_AVAILABLE
-            left = min(left + kept, margin)
-        return left
-
-    def _left_of(self, group: str) -> tuple[Amount, Amount]:
-        _, limit, kept = self._frozen[group]
-        charge = self.charge(group)
-        found = self._left[group] = limit - charge, max(0, kept - charge)
-        return found
-
-    def copied(self) -> "KeyCharges":
-        """Return the same charges, for changes of their own."""
-        copy = KeyCharges(self._frozen)
-        copy.changed, copy.changes, copy._left = dict(self.changed), self.changes, dict(self._left)
-        return copy
+            if kept > charge:
+                room += kept - charge
+            room = min(room, margin)
+        return room
 
 
 class Usage:
     """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_by_key", "_limits", "moment")
+    __slots__ = ("_by_key", "_limits")
 
     def __init__(self, limits: UsageLimits) -> None:
-        self.moment = 0
-        """How often any charge has changed."""
         self._limits = limits
         self._by_key: dict[FlavorResource, KeyCharges] = {}
 
@@ -195,21 +194,13 @@ class Usage:
 
     def add(self, path: GroupPath, quantities: Quantities) -> None:
         """Charge `quantities` to the leaf at the start of `path`, and to its ancestors while their charges change."""
-        self.moment += 1
         for key, amount in quantities:
             self.charges(key).shift(path, amount)
 
     def remove(self, path: GroupPath, quantities: Quantities) -> None:
         """Undo `add`."""
-        self.moment += 1
         for key, amount in quantities:
             self.charges(key).shift(path, -amount)
-
-    def copied(self) -> "Usage":
-        """Return a usage of its own with the same charges."""
-        copy = Usage(self._limits)
-        copy._by_key = {key: each.copied() for key, each in self._by_key.items()}
-        return copy
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""

@@ -135,7 +135,6 @@ def test_room_that_was_too_little_is_enough_once_the_leaf_itself_uses_less() -> 
     world, cache = given("root 12\n  a 4 w0 l0\n  b 4", work, mode=ReclaimMode.STRICT), CycleCache()
     first = measure(world, NOW)
     assert starts(plan(first, cache)) == []
-    assert cache.leaves["a"].too_little == {KEY: 4}
     ended = measure(world.with_changes([(ends, None)]), NOW, first)
     assert starts(plan(ended, cache)) == ["new opportunistic"]
 

@@ -25,8 +25,8 @@ def test_cache_of_the_previous_cycle_does_not_change_the_result(number: int) -> 
             if dice.chance(50):
                 over[name] = KEYS[: dice.between(1, 2)]
         exceptions: KeysOver = {f"g{place}": KEYS[: dice.between(0, 2)] for place in range(7) if dice.chance(20)}
-        kept = cache.judge(given, over, exceptions, changed, now)
-        assert kept == OverSinceCache().judge(given, over, exceptions, (), now)
+        kept = cache.compute(given, over, exceptions, now)
+        assert kept == OverSinceCache().compute(given, over, exceptions, now)
         assert cache.judged.keys() == {name for name, _ in kept}
         if dice.chance(60):
             given = kept
@@ -39,8 +39,8 @@ def test_result_follows_what_is_given_and_the_moment() -> None:
     cache, over = OverSinceCache(), {"g": KEYS[:1]}
     first: OverSince = {("g", KEYS[0]): NOW - timedelta(seconds=9)}
     nothing: OverSince = {}
-    assert cache.judge(nothing, over, {}, (), NOW) == {("g", KEYS[0]): NOW}
-    assert cache.judge(first, over, {}, (), NOW) == first
-    assert cache.judge(nothing, over, {}, (), NOW) == {("g", KEYS[0]): NOW}
+    assert cache.compute(nothing, over, {}, NOW) == {("g", KEYS[0]): NOW}
+    assert cache.compute(first, over, {}, NOW) == first
+    assert cache.compute(nothing, over, {}, NOW) == {("g", KEYS[0]): NOW}
     later = NOW + timedelta(seconds=1)
-    assert cache.judge(nothing, over, {}, (), later) == {("g", KEYS[0]): later}
+    assert cache.compute(nothing, over, {}, later) == {("g", KEYS[0]): later}

@@ -1,6 +1,6 @@
-"""Who borrows next is predicted without evaluating queues; the same workloads start in the same order."""
+"""Who borrows first is told by steps, without evaluating queues; the same workloads start in the same order."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,17 +9,14 @@ import pytest
 
 from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.plan import plan
-from shared.quota.decide.queue.candidates import EvaluatedLeaves
+from shared.quota.decide.queue.borrowers import Borrowers
 from shared.quota.decide.queue.leaf_queue import LeafQueue
-from shared.quota.decide.queue.predictions import Predictions
 from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
-from shared.quota.decide.state.first_fits import first_fits, first_within, is_predictable
-from shared.quota.decide.state.round_input import RoundInput
-from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.usage import GroupPath
+from shared.quota.decide.state.known_leaf import KnownLeaf
+from shared.quota.decide.state.steps import compute_steps, first_within, has_steps
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
@@ -101,61 +98,60 @@ def _lived_through(dice: Dice) -> Iterator[tuple[Snapshot, datetime]]:
         now += timedelta(seconds=dice.between(1, 20))
 
 
-class AllEvaluated(EvaluatedLeaves):
-    """Every leaf evaluated when the pass begins."""
-
-    def __init__(
-        self,
-        _predictions: Predictions,
-        inputs: RoundInput,
-        _usage: RoundUsage,
-        queue_of: Callable[[str], LeafQueue],
-        _: Any,
-    ) -> None:
-        super().__init__(queue_of(name) for name in inputs.cache.waiting)
-
-
 @pytest.mark.parametrize("number", range(25))
-def test_predicted_order_equals_the_order_with_every_queue_evaluated(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = []
-    of = Predictions.of
-
-    def counted(self: Predictions, parent: str, group: str) -> Any:
-        found = of(self, parent, group)
-        known.append(found.is_known)
-        return found
-
-    cache = CycleCache()
+def test_steps_give_the_same_plan_as_evaluating_every_queue(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, by_steps = CycleCache(), 0
     for snapshot, _ in _lived_through(Seeded(f"predicted {number}")):
         with monkeypatch.context() as patched:
-            patched.setattr(Predictions, "of", counted)
-            predicted: Plan = plan(snapshot, cache)
+            tried: list[object] = []
+            patched.setattr(Borrowers, "_head_at", _recording(Borrowers._head_at, tried))
+            found: Plan = plan(snapshot, cache)
         with monkeypatch.context() as patched:
-            patched.setattr(Predictions, "knows", lambda *_: False)
-            patched.setattr(Predictions, "knows_leaf", lambda *_: False)
-            patched.setattr(Predictions, "heads_below", lambda *_: {})
-            lazily = plan(snapshot)
-        with monkeypatch.context() as patched:
-            patched.setattr("shared.quota.decide.admission.BorrowingLeaves", AllEvaluated)
+            patched.setattr(KnownLeaf, "steps", lambda *_: None)
             evaluated = plan(snapshot)
-        assert predicted.starts == lazily.starts == evaluated.starts
-        assert predicted.evictions == lazily.evictions == evaluated.evictions
-    assert any(known)
+        assert found.starts == evaluated.starts
+        assert found.evictions == evaluated.evictions
+        by_steps += len(tried)
+    assert by_steps
+
+
+def _recording(wrapped: Callable[..., Any], calls: list[object]) -> Callable[..., Any]:
+    def called(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return wrapped(*arguments)
+
+    return called
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_groups_that_are_out_would_have_started_nothing(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    out: list[str] = []
+    is_out = Borrowers.is_out
+
+    def recorded(own: Borrowers, group: str) -> bool:
+        found = is_out(own, group)
+        out.extend([group] * found)
+        return found
+
+    for snapshot, _ in _lived_through(Seeded(f"out {number}")):
+        with monkeypatch.context() as patched:
+            patched.setattr(Borrowers, "is_out", recorded)
+            found = plan(snapshot)
+        with monkeypatch.context() as patched:
+            patched.setattr(Borrowers, "is_out", lambda *_: False)
+            everyone = plan(snapshot)
+        assert (found.starts, found.evictions) == (everyone.starts, everyone.evictions)
+        assert found.end.wait_reasons == everyone.end.wait_reasons
+    assert out
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 5])
-def test_skipping_unaffected_groups_does_not_change_the_plan(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def every_group(_: Swaps, __: GroupPath, keys: Iterable[FlavorResource]) -> tuple[FlavorResource, ...]:
-        return tuple(keys)
-
+def test_skipping_unaffected_leaves_does_not_change_the_plan(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, coming = CycleCache(), 0
     for snapshot, _ in _lived_through(Seeded(f"coming {number}")):
         passing_over = plan(snapshot, cache)
         with monkeypatch.context() as patched:
-            patched.setattr(Swaps, "_keys_with_more", every_group)
-            patched.setattr(Swaps, "_could_fit", lambda *_: True)
+            patched.setattr(Swaps, "_may_come_anyway", lambda _, swapping: swapping)
             looking_everywhere = plan(snapshot)
         coming += WaitReason.WAITING_FOR_EVICTIONS in looking_everywhere.end.wait_reasons.values()
         assert passing_over.evictions == looking_everywhere.evictions
@@ -203,8 +199,9 @@ def test_workload_that_needs_at_least_as_much_as_an_earlier_one_never_fits_first
         settings=replace(QuotaSettings(), capacity=(("default", "cpu", 10),)),
     )
     snapshot = measure(world, NOW)
-    found = first_fits(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
-    assert [step.needs for step in found.steps[cpu,]] == [(4,), (2,)]
+    found = compute_steps(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
+    (of_cpu,) = found.by_keys
+    assert (of_cpu.keys, of_cpu.least, [step.needs for step in of_cpu.steps]) == ((cpu,), (2,), [(4,), (2,)])
     first = first_within(found, {(cpu,): (3,)})
     assert first is not None
     assert first.needs == (2,)
@@ -218,8 +215,8 @@ def test_non_preemptible_workload_beyond_what_is_promised_is_no_step() -> None:
     ]
     world = given("root 9\n  a 4", work)
     snapshot = measure(world, NOW)
-    found = first_fits(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
-    assert [step.queue_place for steps in found.steps.values() for step in steps] == [1]
+    found = compute_steps(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
+    assert [step.queue_place for of_keys in found.by_keys for step in of_keys.steps] == [1]
 
 
 @pytest.mark.parametrize(
@@ -235,15 +232,15 @@ def test_steps_hold_until_the_next_workload_has_waited_for_the_patience(
     work = [pending("a", 2, "first", created=after(-30)), pending("a", 1, "second", created=after(-10))]
     snapshot = measure(given(drawn, work), NOW)
     classes = EquivalenceClasses(snapshot.leaves["a"], dict.fromkeys(["default"], Flavor("default")))
-    assert first_fits(classes, snapshot.numbers["a"], NOW).until == until
+    assert compute_steps(classes, snapshot.numbers["a"], NOW).until == until
 
 
 @pytest.mark.parametrize(("most", "expected"), [(3, False), (4, True)])
-def test_leaf_with_very_many_assignments_is_not_predictable(
+def test_leaf_with_very_many_assignments_has_no_steps(
     most: int, *, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two pod sets in two flavors make four."""
-    monkeypatch.setattr("shared.quota.decide.state.first_fits._MOST_ASSIGNMENTS", most)
+    monkeypatch.setattr("shared.quota.decide.state.steps._MOST_ASSIGNMENTS", most)
     sets = (PodSet("one", {"gpu": 1}), PodSet("two", {"gpu": 2}))
     simple = pending("a", 1, "simple")
     capacity = tuple((flavor, "gpu", 9) for flavor in FLAVORS)
@@ -251,4 +248,4 @@ def test_leaf_with_very_many_assignments_is_not_predictable(
     work = [pending("a", 3, "several", pod_sets=sets), simple]
     world = given("a a100:gpu 9 | t4:gpu 9", work, flavors, capacity=capacity)
     leaf = measure(world, NOW).leaves["a"]
-    assert is_predictable(leaf, EquivalenceClasses(leaf, world.flavors)) is expected
+    assert has_steps(leaf, EquivalenceClasses(leaf, world.flavors)) is expected

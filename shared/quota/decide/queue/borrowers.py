@@ -1,0 +1,139 @@
+"""Which leaves take part in a borrowing pass, and with which head.
+
+Each leaf that waits is looked at once, when the pass begins: its head is the first of its steps that fits into what is
+available below its parent. Its queue is evaluated instead where the steps do not hold, because the round has changed
+the leaf or because some workload there might be entitled.
+
+A leaf without a head takes no part in the pass: what is available only shrinks, so what does not fit when the pass
+begins need not be tried again.
+"""
+
+from collections.abc import Callable, Iterator
+
+from shared.quota.decide.queue.fair_sharing import QueueHead
+from shared.quota.decide.queue.leaf_queue import LeafQueue
+from shared.quota.decide.state.cycle_cache import Sort
+from shared.quota.decide.state.pods_ready import AdmissionBlock
+from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.steps import KeyAmounts, LeastNeeds, QueueStep, first_within, is_within, least_needs
+from shared.quota.decide.state.usage import GroupPath, Keys
+from shared.quota.model.tree import ROOT
+
+TryHead = Callable[[LeafQueue, QueueHead], None]
+"""Starts the head of this queue, or lets it wait."""
+
+
+class BelowParent(dict[Keys, KeyAmounts]):
+    """keys -> how much of each is available below one parent, in their order; computed when first requested."""
+
+    __slots__ = ("_path", "_usage")
+
+    def __init__(self, usage: RoundUsage, path: GroupPath) -> None:
+        self._usage = usage
+        self._path = path
+
+    def __missing__(self, keys: Keys) -> KeyAmounts:
+        found = self[keys] = tuple([self._usage.available(self._path, key) for key in keys])
+        return found
+
+
+class Borrowers:
+    """The leaves of one borrowing pass, and what they need."""
+
+    def __init__(
+        self, inputs: RoundInput, usage: RoundUsage, block: AdmissionBlock, queue_of: Callable[[str], LeafQueue]
+    ) -> None:
+        self._inputs = inputs
+        self._usage = usage
+        self._blocked = block.leaves
+        self._queue_of = queue_of
+        started = {each.workload.group for each in inputs.taken_over.starts}
+        self._to_evaluate = {*usage.touched, *started, *inputs.taken_over.barred_leaves}
+        """Leaves whose steps do not hold in this round."""
+        self._steps: dict[str, QueueStep] = {}
+        """leaf -> the step by which its head was chosen; only leaves that this pass has not changed."""
+        self._queues: dict[str, LeafQueue] = {}
+        """leaf -> its queue; only leaves whose queue is evaluated."""
+        self._needs: dict[str, list[LeastNeeds]] = {}
+        """parent of leaves -> what each leaf below it that takes part needs at least."""
+        self._open: dict[str, list[GroupPath]] = {}
+        """root or a child of root -> the paths of the parents of leaves below it; one with no room left is removed."""
+
+    def heads(self) -> Iterator[QueueHead]:
+        """Look at each leaf that waits; yield the heads."""
+        leaves, now = self._inputs.cache.leaves, self._inputs.now
+        below: dict[str, BelowParent] = {}
+        for name in self._inputs.cache.of(Sort.WAITING):
+            known = leaves[name]
+            steps = known.steps(now) if known.none_entitled and name not in self._to_evaluate else None
+            if steps is None:
+                head = None if name in self._blocked else self._evaluated_head(name)
+                if head is not None:
+                    self._take_part(head.path, least_needs(known.classes, known.numbers))
+                    yield head
+                continue
+            path = known.leaf.path
+            room = below.get(path[1])
+            if room is None:
+                room = below[path[1]] = BelowParent(self._usage, path[1:])
+            step = first_within(steps, room)
+            if step is not None and name not in self._blocked:
+                self._take_part(path, steps.by_keys)
+                yield self._head_at(name, step)
+
+    def _evaluated_head(self, name: str) -> QueueHead | None:
+        queue = self._queues[name] = self._queue_of(name)
+        return queue.next_head()
+
+    def _head_at(self, name: str, step: QueueStep) -> QueueHead:
+        self._steps[name] = step
+        leaf = self._inputs.cache.leaves[name].leaf
+        return QueueHead(leaf.pending[step.queue_place], step.keys, leaf.path, step.beyond_min)
+
+    def _take_part(self, path: GroupPath, needs: LeastNeeds) -> None:
+        found = self._needs.get(path[1])
+        if found is None:
+            found = self._needs[path[1]] = []
+            for group in {ROOT, *path[1:][-2:]}:
+                self._open.setdefault(group, []).append(path[1:])
+        found.append(needs)
+
+    def is_out(self, group: str) -> bool:
+        """Return whether nothing fits any more below root, or below this child of root that is not a leaf.
+
+        Each parent of leaves is removed once: in a whole pass that is one check for each, and one for each call.
+        """
+        parents = self._open[group]
+        while parents and not self._could_fit(parents[-1]):
+            parents.pop()
+        return not parents
+
+    def _could_fit(self, path: GroupPath) -> bool:
+        """Return whether some leaf below the parent at the start of `path` has room for the least that it needs."""
+        room = BelowParent(self._usage, path)
+        return any(is_within(each.least, room[each.keys]) for needs in self._needs[path[0]] for each in needs)
+
+    def take_turn(self, head: QueueHead, try_head: TryHead) -> QueueHead | None:
+        """Try the best head; return the next head of its leaf.
+
+        If the leaf has not changed and its head does not fit any more, the first step that fits gives the next head.
+        """
+        name = head.path[0]
+        if name not in self._steps:
+            try_head(self._queues[name], head)
+            return self._queues[name].next_head()
+        chosen, known = self._steps.pop(name), self._inputs.cache.leaves[name]
+        steps = known.steps(self._inputs.now)
+        room = BelowParent(self._usage, head.path[1:])
+        step = None if steps is None else first_within(steps, room, chosen.queue_place)
+        if step is None:
+            return None
+        if step.queue_place != chosen.queue_place:
+            return self._head_at(name, step)
+        queue = self._queues[name] = self._queue_of(name)
+        queue.go_to(chosen.queue_place)
+        try_head(queue, head)
+        # Those whom the head held back may follow now, and they may need less.
+        self._take_part(head.path, least_needs(known.classes, known.numbers))
+        return queue.next_head()

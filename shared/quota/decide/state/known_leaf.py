@@ -1,0 +1,74 @@
+"""What is known of one leaf: computed from the leaf, its numbers and the flavors, and from nothing else."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.flavor_assignment import Assignments
+from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.steps import Steps, compute_steps, has_steps
+from shared.quota.measure.group_usage import GroupNumbers
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.workload import Workload
+
+
+class KnownLeaf:
+    """One leaf with its numbers; a leaf that is another object, or has other numbers, has another record."""
+
+    __slots__ = ("_classes", "_could_swap", "_flavors", "_steps", "leaf", "none_entitled", "numbers")
+
+    def __init__(
+        self,
+        leaf: LeafSnapshot,
+        numbers: GroupNumbers,
+        flavors: Mapping[str, Flavor],
+        previous: "KnownLeaf | None" = None,
+    ) -> None:
+        """`previous`: the record of an earlier state of the leaf, whose equivalence classes are taken over."""
+        self.leaf = leaf
+        self.numbers = numbers
+        self._flavors = flavors
+        self.none_entitled = False
+        """Whether a pass has found that none of its pending workloads is entitled."""
+        self._classes: EquivalenceClasses | None = previous._classes if previous is not None else None
+        self._steps: Steps | None = None
+        self._could_swap: bool | None = None
+
+    @property
+    def classes(self) -> EquivalenceClasses:
+        """The equivalence classes of the pending workloads, computed at the first call."""
+        found = self._classes
+        if found is None:
+            found = self._classes = EquivalenceClasses(self.leaf, self._flavors)
+        elif found.leaf is not self.leaf or found.flavors is not self._flavors:
+            found = self._classes = found.after(self.leaf, self._flavors)
+        return found
+
+    def steps(self, now: datetime) -> Steps | None:
+        """Return the steps of the queue at that moment; None where only an evaluation of the queue can tell."""
+        if self._steps is None or (self._steps.until is not None and self._steps.until <= now):
+            classes = self.classes
+            if not has_steps(self.leaf, classes):
+                return None
+            self._steps = compute_steps(classes, self.numbers, now)
+        return self._steps
+
+    @property
+    def could_swap(self) -> bool:
+        """Whether one that waits and is entitled nowhere requests no more than running ones of lower priority use."""
+        if self._could_swap is None:
+            usage, pending = LeafUsage(self.leaf, self.numbers), self.leaf.pending
+            examples = dict(zip(self.classes.in_order, pending, strict=True))
+            self._could_swap = any(
+                _could_replace(usage, example, each.assignments)
+                for each, example in examples.items()
+                if each.assignments is not None
+            )
+        return self._could_swap
+
+
+def _could_replace(usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
+    if not any(usage.could_preempt(each.quantities, workload.priority) for each in assignments):
+        return False
+    return not any(all(usage.entitles(option.quantities, workload) for option in each.options) for each in assignments)
