@@ -27,11 +27,11 @@ from webhook.settings import KnownCallers, WebhookSettings
 from webhook.tls.path_secret import CallerPaths
 from webhook.tls.source import keep_certificate
 from webhook.verdicts import YES, Verdict
-from webhook.workloads.children import judge_child, mutate_child
 from webhook.workloads.context_builder import ContextBuilder
-from webhook.workloads.gated_kinds import judge_gated_object
+from webhook.workloads.governed.children import judge_child, mutate_child
+from webhook.workloads.governed.gated_kinds import judge_gated_object
+from webhook.workloads.governed.kind_objects import judge_kind_object, judge_scale, mutate_kind_object
 from webhook.workloads.jobs import judge_job, mutate_job
-from webhook.workloads.kind_objects import judge_kind_object, judge_scale, mutate_kind_object
 from webhook.workloads.owner_cache import made_resources
 from webhook.workloads.pods import judge_pod, mutate_pod
 from webhook.workloads.review_context import ReviewContext

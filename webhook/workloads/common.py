@@ -4,17 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from shared.api.annotations import (
-    BadAnnotation,
     InjectedAnnotation,
-    read_injected,
-    write_annotation,
 )
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
-from shared.api.injection import NOTHING
 from shared.api.names import (
     FLAVOR_LABEL,
     GROUP_LABEL,
@@ -27,80 +21,18 @@ from shared.api.names import (
     REQUEUE,
     TRUE,
     UNIT_LABEL,
-    is_own,
 )
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
-from shared.quota.model.flavor import injection
-from shared.quota.model.flavor_placement import conflicts, find_flavors, only_flavors, own_placement
-from shared.quota.model.read.jobs import pod_request_of, times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_child_kept, check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
-from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, PodTerms, SubmittedWorkload
-from shared.quota.model.tree import Amounts
+from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import Cover, ReviewContext
-
-
-def name_of(kind: str, metadata: Metadata) -> str:
-    """Return the object's name in violations; for a generated name, its prefix."""
-    return f"{kind}/{metadata.name or metadata.generate_name}"
-
-
-def own_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations that only Quotree writes."""
-    return {name: text for name, text in annotations.items() if is_own(name)}
-
-
-def as_judged(metadata: Metadata, group: str | None) -> Metadata:
-    """Return the metadata without what nobody has judged: Quotree's annotations on an object that was in no group."""
-    if group is not None or not own_annotations(metadata.annotations):
-        return metadata
-    kept = {name: text for name, text in metadata.annotations.items() if not is_own(name)}
-    return msgspec.structs.replace(metadata, annotations=kept)
-
-
-def injected_annotation(annotations: dict[str, str]) -> InjectedAnnotation:
-    """Return the placement recorded as injected; empty if the annotation is absent or unreadable."""
-    try:
-        return read_injected(annotations) or NOTHING
-    except BadAnnotation:
-        return NOTHING
-
-
-def request_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
-    """Return the request of that many pods. Raises QuantityError."""
-    return times(pod_request_of(spec, context.namespace, context.quota.settings), pods)
-
-
-def peak_of(spec: PodSpec, pods: int, context: ReviewContext) -> Amounts:
-    """Return the request to compare with the previous one of the workload. Raises QuantityError.
-
-    A missing claim or template counts as a resource of its own, so that it cannot hide growth.
-    """
-    devices = context.namespace.devices
-    absent = [] if devices is None else devices.absent(spec.resource_claims)
-    return {**request_of(spec, pods, context), **{f"{each.source} {each.name}": pods for each in absent}}
-
-
-def submitted_workload(  # noqa: PLR0913
-    context: ReviewContext, kind: str, metadata: Metadata, group: str, spec: PodSpec, *, pods: int
-) -> SubmittedWorkload:
-    """Return the workload as its owner wrote it, without what was injected. Raises QuantityError."""
-    return SubmittedWorkload(
-        object=name_of(kind, metadata),
-        group=group,
-        namespace=metadata.namespace or "default",
-        labels=metadata.labels,
-        namespace_labels=context.namespace.namespace_labels,
-        request=request_of(spec, pods, context),
-        placement=own_placement(spec, injected_annotation(metadata.annotations)),
-        pods=pods,
-        terms=(PodTerms.of(spec, context.namespace),),
-    )
+from webhook.workloads.workload_side import annotation_of, name_of, own_annotations
 
 
 def check_sizes(
@@ -135,25 +67,6 @@ def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, err
     if before is not None and before.is_deleting:
         return YES
     return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
-
-
-def pending_injection(metadata: Metadata, spec: PodSpec, group: str, context: ReviewContext) -> InjectedAnnotation:
-    """Return the placement that a held workload gets at once: of its only flavors, unless it contradicts the owner's.
-
-    Flavors of devices come with the start: they depend on claims, of which two replicas can know different versions.
-    """
-    found = context.quota.tree.get(group)
-    if found is None or found.is_parent:
-        return NOTHING
-    try:
-        request = request_of(spec, 1, context)
-    except QuantityError:
-        return NOTHING
-    settings = context.quota.settings
-    known = {resource: amount for resource, amount in request.items() if not settings.is_of_devices(resource)}
-    flavors, _ = find_flavors(only_flavors(found, known, metadata.labels), context.quota.flavors)
-    placement = own_placement(spec, injected_annotation(metadata.annotations))
-    return NOTHING if conflicts(placement, flavors) else injection(placement, flavors)
 
 
 def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None) -> dict[str, str]:
@@ -225,8 +138,3 @@ def drop_own_words(metadata: Metadata) -> list[Operation]:
     Otherwise a preemptible workload could leave pods that are not, or that join a pod group.
     """
     return drop_members(("metadata", "labels"), metadata.labels, OWN_WORDS)
-
-
-def annotation_of(injected: InjectedAnnotation) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the annotations to set and to remove, so that the object records what was injected."""
-    return ({}, (INJECTED,)) if injected == NOTHING else ({INJECTED: write_annotation(injected)}, ())

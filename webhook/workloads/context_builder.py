@@ -24,7 +24,7 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 from shared.quota.model.tree import Tree
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
-from webhook.workloads.kind_review import read_scale
+from webhook.workloads.governed.kind_review import read_scale
 from webhook.workloads.owner_cache import WorkloadRecord
 from webhook.workloads.review_context import Cover, ReviewContext
 from webhook.workloads.use_permission import UsePermissions, service_account

@@ -28,21 +28,17 @@ from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Verdict, verdict_of
 from webhook.workloads.common import (
     allow_child,
-    annotation_of,
     check_label,
     check_sizes,
     check_unmanaged,
     expected_annotations,
     group_label,
-    injected_annotation,
     judge_unreadable,
     metadata_operations,
-    name_of,
-    own_annotations,
-    pending_injection,
 )
-from webhook.workloads.job_review import KIND, JobReview, progress_of, queue_edit, read_job_review, submitted_job
+from webhook.workloads.job_review import KIND, JobReview, read_job_review
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.workload_side import WorkloadSide, annotation_of, name_of, own_annotations
 
 TEMPLATE = ("spec", "template", "spec")
 
@@ -60,18 +56,17 @@ def mutate_job(review: Review, context: ReviewContext) -> Verdict:
         return YES if edit.old is not None else verdict_of(check_unmanaged(KIND, edit.job.metadata, context))
     if edit.old is not None and (edit.old.has_finished or edit.old.metadata.is_deleting):
         return YES
-    injected = _injection(edit, edit.group, context)
-    operations = [*_suspend(edit), *_place(edit, injected), *_label_and_annotate(edit, edit.group, injected, context)]
+    injected = _injection(edit)
+    operations = [*_suspend(edit), *_place(edit, injected), *_label_and_annotate(edit, edit.group, injected)]
     return Allow(tuple(operations), audit={"group": edit.group}) if operations else YES
 
 
-def _injection(edit: JobReview, group: str, context: ReviewContext) -> InjectedAnnotation | None:
+def _injection(edit: JobReview) -> InjectedAnnotation | None:
     """Return the placement that the template must have afterwards; None: unchanged."""
-    job = edit.job
     if not edit.may_be_placed:
         return None
-    expected = pending_injection(job.metadata, job.spec.template.spec, group, context)
-    if edit.old is None and injected_annotation(job.metadata.annotations) not in (NOTHING, expected):
+    expected = edit.after.workload.pending_injection
+    if edit.old is None and edit.after.workload.injected not in (NOTHING, expected):
         return None
     return expected
 
@@ -84,21 +79,18 @@ def _suspend(edit: JobReview) -> list[Operation]:
 def _place(edit: JobReview, injected: InjectedAnnotation | None) -> list[Operation]:
     if injected is None:
         return []
-    present = injected_annotation(edit.job.metadata.annotations)
-    return placement_operations(edit.job.spec.template.spec, present, injected, TEMPLATE)
+    return placement_operations(edit.job.spec.template.spec, edit.after.workload.injected, injected, TEMPLATE)
 
 
-def _label_and_annotate(
-    edit: JobReview, group: str, injected: InjectedAnnotation | None, context: ReviewContext
-) -> list[Operation]:
+def _label_and_annotate(edit: JobReview, group: str, injected: InjectedAnnotation | None) -> list[Operation]:
     """Set the group, the injected placement and, for an owner's edit, the hold label or the queue place."""
     job, old, labels = edit.job, edit.old, group_label(group)
     annotations: dict[str, str] = {}
     drop: tuple[str, ...] = ()
-    if old is not None:
+    if old is not None and edit.queue_edit is not None:
         if job.spec.suspend and not old.spec.suspend:
             labels |= {HOLD_LABEL: TRUE}
-        requeue = queue_edit(edit, old, context).requeue(context.now)
+        requeue = edit.queue_edit.requeue(edit.context.now)
         if requeue is not None:
             annotations[REQUEUE] = write_annotation(requeue)
     if injected is not None:
@@ -120,19 +112,19 @@ def judge_job(review: Review, context: ReviewContext) -> Verdict:
         return verdict_of(forged)
     try:
         if old is not None and is_child:
-            return verdict_of(forged + _check_child(old, edit.job, context))
+            return verdict_of(forged + _check_child(old, edit, context))
         found = _check_new(edit, context) if old is None else _check_changed(edit, old, context)
     except QuantityError as error:
         return judge_unreadable(KIND, edit.job.metadata, old.metadata if old else None, error)
     return verdict_of(forged + _check_template_label(edit) + found + _check_sizes(review, edit))
 
 
-def _check_child(old: Job, job: Job, context: ReviewContext) -> Findings:
+def _check_child(old: Job, edit: JobReview, context: ReviewContext) -> Findings:
     """Only the operator can start or enlarge a Job that it created for a started object."""
-    if context.by_operator:
+    if context.by_operator or edit.before is None:
         return NO_FINDINGS
-    name, owner = name_of(KIND, job.metadata), old.metadata.controller
-    return Findings(tuple(check_child_edit(name, owner, progress_of(old, context), progress_of(job, context))))
+    was, now = edit.before.progress, edit.after.progress
+    return Findings(tuple(check_child_edit(edit.after.workload.name, old.metadata.controller, was, now)))
 
 
 def _check_template_label(edit: JobReview) -> Findings:
@@ -153,22 +145,21 @@ def _check_new(edit: JobReview, context: ReviewContext) -> Findings:
     job = edit.job
     if edit.group is None:
         return check_unmanaged(KIND, job.metadata, context)
-    submitted = submitted_job(job, edit.group, context)
-    injected = pending_injection(job.metadata, job.spec.template.spec, edit.group, context)
+    submitted = edit.after.submitted
     own = Findings(
         (
-            *check_not_started(submitted, None, progress_of(job, context)),
-            *check_annotations_untouched(submitted, *_annotations_at_creation(job, injected)),
+            *check_not_started(submitted, None, edit.after.progress),
+            *check_annotations_untouched(submitted, *_annotations_at_creation(edit.after.workload)),
             *_check_template_annotations(submitted, job, {}),
         )
     )
     return own + check_new_workload(submitted, context.quota)
 
 
-def _annotations_at_creation(job: Job, injected: InjectedAnnotation) -> tuple[dict[str, str], dict[str, str]]:
+def _annotations_at_creation(seen: WorkloadSide) -> tuple[dict[str, str], dict[str, str]]:
     """Quotree's annotations as expected, and as given. Anything else was forged by the owner."""
-    own = own_annotations(job.metadata.annotations)
-    return annotation_of(injected)[0] if INJECTED in own else {}, own
+    own = seen.annotations
+    return annotation_of(seen.pending_injection)[0] if INJECTED in own else {}, own
 
 
 def _check_template_annotations(submitted: SubmittedWorkload, job: Job, before: Mapping[str, str]) -> list[Violation]:
@@ -184,21 +175,21 @@ def _check_changed(edit: JobReview, old: Job, context: ReviewContext) -> Finding
     job, group = edit.job, edit.group
     if edit.old_group is None and group is None:
         return NO_FINDINGS
-    injected = None
-    if group is not None and edit.may_be_placed:
-        injected = pending_injection(job.metadata, job.spec.template.spec, group, context)
-    after = None if group is None else submitted_job(job, group, context)
+    before, queue_edit = edit.before, edit.queue_edit
+    assert before is not None and queue_edit is not None  # noqa: S101, PT018
+    injected = edit.after.workload.pending_injection if group is not None and edit.may_be_placed else None
+    after = None if group is None else edit.after.submitted
     found = check_edit(
         WorkloadEdit(
-            None if edit.old_group is None else submitted_job(old, edit.old_group, context),
+            None if edit.old_group is None else before.submitted,
             after,
-            progress_of(old, context),
-            progress_of(job, context),
-            expected_annotations(queue_edit(edit, old, context), context.now, injected),
+            before.progress,
+            edit.after.progress,
+            expected_annotations(queue_edit, context.now, injected),
         ),
         context.quota,
     )
     if after is None:
         return found
-    before = {} if edit.joins else own_annotations(old.spec.template.metadata.annotations)
-    return Findings(tuple(_check_template_annotations(after, job, before))) + found
+    known = {} if edit.joins else own_annotations(old.spec.template.metadata.annotations)
+    return Findings(tuple(_check_template_annotations(after, job, known))) + found

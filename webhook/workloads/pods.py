@@ -31,7 +31,6 @@ from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Verdict, verdict_of
 from webhook.workloads.common import (
     allow_child,
-    as_judged,
     check_label,
     check_sizes,
     check_unmanaged,
@@ -40,13 +39,11 @@ from webhook.workloads.common import (
     group_label,
     judge_unreadable,
     metadata_operations,
-    name_of,
-    own_annotations,
-    submitted_workload,
 )
-from webhook.workloads.gated_kinds import pod_group_labels
+from webhook.workloads.governed.gated_kinds import pod_group_labels
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.workload_side import PodSetSide, WorkloadSide, as_judged, name_of, own_annotations
 
 KIND: Final = "Pod"
 MIRROR: Final = "kubernetes.io/config.mirror"
@@ -184,7 +181,7 @@ def _check_covered_by_job(edit: WorkloadEdit) -> Findings:
 
 
 def _submitted(pod: Pod, group: str, context: ReviewContext) -> SubmittedWorkload:
-    return submitted_workload(context, KIND, pod.metadata, group, pod.spec, pods=1)
+    return WorkloadSide(KIND, pod.metadata, PodSetSide(pod.spec, 1, context), group).submitted
 
 
 def _joins(old: Pod, pod: Pod, context: ReviewContext) -> bool:

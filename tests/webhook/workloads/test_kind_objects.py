@@ -14,7 +14,7 @@ from shared.quota.model.rules.workloads.submitted_workload import NeverFits
 from tests.shared.kinds.objects import entry, jobset, metadata, preset, replicated
 from tests.webhook.workloads.review_builders import RECONCILER, applied, codes, context, deleting, refusals, review
 from webhook.verdicts import YES, Allow, Verdict
-from webhook.workloads import children, kind_objects
+from webhook.workloads.governed import children, kind_objects
 from webhook.workloads.review_context import Cover, ReviewContext
 
 JOBSET = preset("JobSet")

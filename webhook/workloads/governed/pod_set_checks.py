@@ -10,16 +10,14 @@ from shared.kinds.kind_object import KindObject, KindPodSet
 from shared.kinds.operations import set_name
 from shared.kinds.paths import show
 from shared.quota.model.flavor_placement import own_placement
-from shared.quota.model.read.jobs import times
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import WorkloadEdit, check_annotations_untouched, check_growth
 from shared.quota.model.rules.workloads.children import check_unit
 from shared.quota.model.rules.workloads.new_workload import check_could_fit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
-from webhook.workloads.common import injected_annotation, own_annotations, request_of
-from webhook.workloads.kind_review import KindReview, set_request
-from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.governed.kind_review import KindReview
+from webhook.workloads.workload_side import injected_annotation, own_annotations
 
 
 def check_templates(name: str, submitted: SubmittedWorkload, seen: KindObject, unit: str) -> Iterator[Violation]:
@@ -42,26 +40,24 @@ def check_running(edit: KindReview, old: KindObject, after: SubmittedWorkload) -
         yield from check_templates(edit.name, after, edit.seen, old.metadata.uid)
 
 
-def check_sets_fit(submitted: SubmittedWorkload, seen: KindObject, context: ReviewContext) -> Findings:
+def check_sets_fit(submitted: SubmittedWorkload, edit: KindReview) -> Findings:
     """Return whether each pod set could ever start."""
-    found = NO_FINDINGS
+    found, seen = NO_FINDINGS, edit.seen
     injected = injected_annotation(seen.metadata.annotations)
-    for each in seen.pod_sets:
-        request = times(request_of(each.spec, 1, context), each.count)
+    for each, side in zip(seen.pod_sets, edit.sets_after, strict=True):
+        request = side.request
         placement = own_placement(each.spec, injected.of(set_name(seen, each)))
         one = replace(submitted, request=request, placement=placement, pods=each.count)
-        found += check_could_fit(one, context.quota)
+        found += check_could_fit(one, edit.context.quota)
     return Findings(tuple(dict.fromkeys(found.violations)), tuple(dict.fromkeys(found.warnings)))
 
 
-def check_set_growth(
-    edit: WorkloadEdit, old: KindObject, seen: KindObject, context: ReviewContext
-) -> Iterator[Violation]:
+def check_set_growth(changed: WorkloadEdit, old: KindObject, edit: KindReview) -> Iterator[Violation]:
     """No pod set can grow: each was admitted in flavors of its own."""
-    before = {each.name: set_request(each, context) for each in old.pod_sets}
-    for each in seen.pod_sets:
-        was, now = replace(edit.was, peak=before.get(each.name, {})), replace(edit.now, peak=set_request(each, context))
-        yield from check_growth(replace(edit, was=was, now=now))
+    before = {each.name: side.peak for each, side in zip(old.pod_sets, edit.sets_before, strict=True)}
+    for each, side in zip(edit.seen.pod_sets, edit.sets_after, strict=True):
+        was, now = replace(changed.was, peak=before.get(each.name, {})), replace(changed.now, peak=side.peak)
+        yield from check_growth(replace(changed, was=was, now=now))
 
 
 def check_set_sizes(review: Review, edit: KindReview) -> Findings:

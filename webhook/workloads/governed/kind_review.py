@@ -1,24 +1,26 @@
 """One review of an object of a governed kind, read: the object before and after, its groups, its request. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from shared.api.core.metadata import Metadata
 from shared.api.reading import Int32, View, reader
 from shared.api.review import Review, ReviewOperation
 from shared.kinds.kind import Kind
-from shared.kinds.kind_object import KindObject, KindPodSet
+from shared.kinds.kind_object import KindObject
 from shared.kinds.paths import show
 from shared.kinds.reading import read_kind_object
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.tree import Amounts
 from shared.resources import QuantityError, sum_amounts
-from webhook.workloads.common import as_judged, name_of, own_annotations, peak_of
 from webhook.workloads.queue_edit import QueueEdit, requests_more
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.workload_side import PodSetSide, as_judged, name_of, own_annotations
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KindReview:
     """A review of an object. `old` None: creation; `group` None: not managed."""
 
@@ -27,6 +29,7 @@ class KindReview:
     group: str | None
     old_group: str | None
     by_reconciler: bool
+    context: ReviewContext
 
     @property
     def joins(self) -> bool:
@@ -42,6 +45,17 @@ class KindReview:
     def name(self) -> str:
         """The object as violations name it."""
         return name_of(self.word, self.seen.metadata)
+
+    @cached_property
+    def sets_after(self) -> tuple[PodSetSide, ...]:
+        """Its pod sets after the edit, in their order."""
+        return tuple(PodSetSide(each.spec, each.count, self.context) for each in self.seen.pod_sets)
+
+    @cached_property
+    def sets_before(self) -> tuple[PodSetSide, ...]:
+        """Its pod sets before the edit, in their order."""
+        sets = () if self.old is None else self.old.pod_sets
+        return tuple(PodSetSide(each.spec, each.count, self.context) for each in sets)
 
 
 class _ScaleSpec(View, frozen=True):
@@ -67,6 +81,7 @@ def read_kind_review(kind: Kind, review: Review, context: ReviewContext) -> Kind
         None if seen.skipped else context.group_of(seen.metadata.labels),
         None if old is None or old.skipped else context.group_of(old.metadata.labels),
         context.is_by_reconciler(review),
+        context,
     )
 
 
@@ -84,9 +99,9 @@ def submitted_object(edit: KindReview, seen: KindObject, group: str, context: Re
     )
 
 
-def queue_edit(edit: KindReview, old: KindObject, context: ReviewContext) -> QueueEdit:
+def queue_edit(edit: KindReview, old: KindObject) -> QueueEdit:
     try:
-        was, now = (_total(each, context) for each in (old, edit.seen))
+        was, now = _total(edit.sets_before), _total(edit.sets_after)
         is_more = edit.old_group != edit.group or requests_more(was, now)
     except QuantityError:
         is_more = False
@@ -95,14 +110,10 @@ def queue_edit(edit: KindReview, old: KindObject, context: ReviewContext) -> Que
     )
 
 
-def progress_of(seen: KindObject, context: ReviewContext) -> WorkloadProgress:
+def progress_of(seen: KindObject, pod_sets: Sequence[PodSetSide]) -> WorkloadProgress:
     annotations = own_annotations(seen.metadata.annotations)
-    return WorkloadProgress(held=seen.suspended, annotations=annotations, peak=_total(seen, context))
+    return WorkloadProgress(held=seen.suspended, annotations=annotations, peak=_total(pod_sets))
 
 
-def _total(seen: KindObject, context: ReviewContext) -> Amounts:
-    return sum_amounts(set_request(each, context) for each in seen.pod_sets)
-
-
-def set_request(pod_set: KindPodSet, context: ReviewContext) -> Amounts:
-    return peak_of(pod_set.spec, pod_set.count, context)
+def _total(pod_sets: Sequence[PodSetSide]) -> Amounts:
+    return sum_amounts(each.peak for each in pod_sets)

@@ -33,9 +33,8 @@ from webhook.workloads.common import (
     group_label,
     judge_unreadable,
     metadata_operations,
-    own_annotations,
 )
-from webhook.workloads.kind_review import (
+from webhook.workloads.governed.kind_review import (
     KindReview,
     progress_of,
     queue_edit,
@@ -43,7 +42,7 @@ from webhook.workloads.kind_review import (
     read_scale,
     submitted_object,
 )
-from webhook.workloads.pod_set_checks import (
+from webhook.workloads.governed.pod_set_checks import (
     check_running,
     check_set_growth,
     check_set_sizes,
@@ -51,6 +50,7 @@ from webhook.workloads.pod_set_checks import (
     check_templates,
 )
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.workload_side import own_annotations
 
 
 def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Verdict:
@@ -80,7 +80,7 @@ def _label_and_annotate(edit: KindReview, group: str, context: ReviewContext) ->
     if old is not None:
         if edit.seen.suspended and not old.suspended:
             labels |= {HOLD_LABEL: TRUE}
-        requeue = queue_edit(edit, old, context).requeue(context.now)
+        requeue = queue_edit(edit, old).requeue(context.now)
         if requeue is not None:
             annotations[REQUEUE] = write_annotation(requeue)
     return metadata_operations(edit.seen.metadata, labels, annotations)
@@ -110,7 +110,7 @@ def _check_child(edit: KindReview, old: KindObject, context: ReviewContext) -> F
     if context.by_operator:
         return NO_FINDINGS
     owner = old.metadata.controller
-    was, now = progress_of(old, context), progress_of(edit.seen, context)
+    was, now = progress_of(old, edit.sets_before), progress_of(edit.seen, edit.sets_after)
     return Findings(tuple(check_child_edit(edit.name, owner, was, now)))
 
 
@@ -125,12 +125,12 @@ def _check_new(edit: KindReview, context: ReviewContext) -> Findings:
     own = own_annotations(seen.metadata.annotations)
     forged = (
         *unfit,
-        *check_not_started(submitted, None, progress_of(seen, context)),
+        *check_not_started(submitted, None, progress_of(seen, edit.sets_after)),
         *check_annotations_untouched(submitted, {}, own),
         *check_templates(edit.name, submitted, seen, ""),
     )
     found = Findings(forged) + check_new_workload(submitted, context.quota)
-    return found if found.violations else found + check_sets_fit(submitted, seen, context)
+    return found if found.violations else found + check_sets_fit(submitted, edit)
 
 
 def _check_changed(edit: KindReview, old: KindObject, context: ReviewContext) -> Findings:
@@ -144,15 +144,15 @@ def _check_changed(edit: KindReview, old: KindObject, context: ReviewContext) ->
     changed = WorkloadEdit(
         None if edit.old_group is None else submitted_object(edit, old, edit.old_group, context),
         after,
-        replace(progress_of(old, context), peak={}),
-        replace(progress_of(seen, context), peak={}),
-        expected_annotations(queue_edit(edit, old, context), context.now, None),
+        replace(progress_of(old, ()), peak={}),
+        replace(progress_of(seen, ()), peak={}),
+        expected_annotations(queue_edit(edit, old), context.now, None),
     )
     found = Findings(broken) + check_edit(changed, context.quota)
     if after is None:
         return found
     forged = check_templates(edit.name, after, seen, "") if edit.joins else ()
-    return found + Findings((*forged, *check_set_growth(changed, old, seen, context), *check_running(edit, old, after)))
+    return found + Findings((*forged, *check_set_growth(changed, old, edit), *check_running(edit, old, after)))
 
 
 def judge_scale(review: Review, managed: str | None) -> Verdict:

@@ -13,8 +13,8 @@ from shared.kinds.reading import read_kind_object
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.governed_kind import check_governed_whole
 from webhook.verdicts import Verdict, verdict_of
-from webhook.workloads.common import name_of
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.workload_side import name_of
 
 
 def pod_group_labels(metadata: Metadata, kinds: Kinds) -> dict[str, str]:
