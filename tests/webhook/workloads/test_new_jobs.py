@@ -64,7 +64,7 @@ def test_job_with_500_resources_gets_a_bounded_message() -> None:
     body["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = many
     verdict = judge_job(review(body), context(never_fits=NeverFits.DENY))
     assert isinstance(verdict, Deny)
-    assert codes(verdict) == ["ResourceNotCovered"]
+    assert codes(verdict) == ["ResourceNotCovered", "ObjectTooLarge"]
     assert verdict.message.startswith("Job 'train' spec: requests example.com/device-000, example.com/device-001, ")
     assert len(verdict.message) < 700
 
