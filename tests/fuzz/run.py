@@ -98,9 +98,9 @@ def run(
             say(f"{stage.report.tried.total()} requests; coming to rest")
             _rest(stage, say)
             surrounding = look(control_plane).surrounding()
-            _judge_processes(stage, seconds)
             if keep is not None:
                 _keep(stage, log, keep)
+            _judge_processes(stage, seconds)
         _judge_history(stage.report, log, surrounding)
     return stage.report
 
@@ -163,6 +163,8 @@ def _judge_processes(stage: Stage, seconds: float) -> None:
             report.flaws.append(f"the {kind} took {peak:.0f} MiB, its limit is {limit:.0f}")
         if "Traceback" in process.log.read_text():
             report.flaws.append(f"the {kind} logged a traceback")
+    if not (quotree.reconcilers[0].running and quotree.webhooks[0].running):
+        return
     decided = _metrics(quotree.health["reconciler-0"])
     idle = _sum(decided, r"quotree_cycles_idle_total")
     failed = _sum(decided, r'quotree_writes_total\{fate="(?!written|reduced)[^}]*')

@@ -11,6 +11,7 @@ import msgspec
 CONFIG_MAP: Final = "extension-apiserver-authentication"
 CONFIG_NAMESPACE: Final = "kube-system"
 _DEFAULT_USER_HEADERS: Final = ("X-Remote-User",)
+_SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 
 PeerCertificate = Mapping[str, Any]
 """As `ssl.SSLSocket.getpeercert` returns it."""
@@ -53,6 +54,15 @@ def refusal(proxy: FrontProxy, certificate: PeerCertificate | None, headers: Map
     if not any(headers.get(each) for each in proxy.user_headers):
         return "the API server named no user"
     return None
+
+
+def sharer_of(proxy: FrontProxy, headers: Mapping[str, str]) -> str:
+    """Return with whom the caller shares a bound: the user; for service accounts, all of one namespace.
+
+    Who may create accounts in a namespace can make any number of them.
+    """
+    user = next((headers[each] for each in proxy.user_headers if headers.get(each)), "")
+    return user.rpartition(":")[0] if user.startswith(_SERVICE_ACCOUNT) else user
 
 
 def _common_names(certificate: PeerCertificate) -> set[str]:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from reconciler.visibility.copies.asking import TooBusy
 from reconciler.visibility.front.answers import Answers
-from reconciler.visibility.front.callers import FrontProxy, refusal
+from reconciler.visibility.front.callers import FrontProxy, refusal, sharer_of
 from reconciler.visibility.front.discovery import content_type, discovery_document
 from reconciler.visibility.front.metrics import VisibilityMetrics
 from reconciler.visibility.front.requests import BadRequest, ReadRequest, failure, read_request
@@ -29,6 +29,8 @@ _IDLE: Final = timedelta(seconds=120)
 WHAT_IF_PATH: Final = f"/apis/{API_VERSION}/{WHAT_IF.plural}"
 MOST_REQUESTS: Final = 64
 MOST_WATCHES: Final = 100
+MOST_WATCHES_OF_ONE: Final = 20
+"""Of one user, or of the service accounts of one namespace."""
 _JSON: Final = "application/json"
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -141,10 +143,15 @@ class VisibilityServer:
         return _response(body, _type_of(wanted))
 
     async def _watch(self, request: web.BaseRequest, wanted: ReadRequest) -> web.StreamResponse:
-        if self._metrics.watches.count >= MOST_WATCHES:
+        proxy, watches = self._known.proxy, self._metrics.watches
+        sharer = "" if proxy is None else sharer_of(proxy, request.headers)
+        if watches.count >= MOST_WATCHES:
             return _failure(429, "TooManyRequests", "too many watches are open; try again")
+        if watches.of[sharer] >= MOST_WATCHES_OF_ONE:
+            message = f"{MOST_WATCHES_OF_ONE} watches of this user, or of its namespace's accounts, are open; close one"
+            return _failure(429, "TooManyRequests", message)
         response = web.StreamResponse(headers={"Content-Type": _type_of(wanted)})
-        with self._metrics.watches.one_more():
+        with watches.one_more(sharer):
             await response.prepare(request)
             try:
                 async for line in watch_lines(self._answers, wanted):

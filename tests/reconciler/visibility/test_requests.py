@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.visibility.front.callers import FrontProxy, read_front_proxy, refusal
+from reconciler.visibility.front.callers import FrontProxy, read_front_proxy, refusal, sharer_of
 from reconciler.visibility.front.requests import BadRequest, ReadRequest, read_request
 from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING, VisibleKind
 
@@ -119,3 +119,16 @@ def test_front_proxy_settings_are_read_from_the_config_map() -> None:
     assert read_front_proxy(published) == FrontProxy("pem", ("front-proxy-client",), ("X-User",))
     assert read_front_proxy({"client-ca-file": "pem"}) is None
     assert read_front_proxy(published | {"requestheader-allowed-names": "front"}) is None
+
+
+@pytest.mark.parametrize(
+    ("user", "sharer"),
+    [
+        ("alice", "alice"),
+        ("system:serviceaccount:team-a:default", "system:serviceaccount:team-a"),
+        ("system:serviceaccount:team-a:other", "system:serviceaccount:team-a"),
+        ("system:kube-scheduler", "system:kube-scheduler"),
+    ],
+)
+def test_service_accounts_of_a_namespace_share_a_bound(user: str, sharer: str) -> None:
+    assert sharer_of(FrontProxy("ca"), {"X-Remote-User": user}) == sharer
