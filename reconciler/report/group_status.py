@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from reconciler.report.flavor_status import nodes_of_group
 from shared.api.conditions import Condition
 from shared.api.quotagroup import (
     MAX_LARGEST_NODES,
@@ -32,15 +33,24 @@ from shared.resources import FlavorResource, write_quantity
 _DRAINING: Final = "Draining"
 
 
-def status_of(
-    record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, counts: Counts, now: datetime
+def status_of(  # noqa: PLR0913
+    record: GroupStatusRecord,
+    snapshot: Snapshot,
+    over_since: OverSince,
+    counts: Counts,
+    now: datetime,
+    *,
+    empty: Mapping[str, str] | None = None,
 ) -> QuotaGroupStatus:
-    """Return the status of one group; an unchanged condition keeps its transition time."""
+    """Return the status of one group; an unchanged condition keeps its transition time.
+
+    `empty`: the flavors without nodes, and why.
+    """
     name = record.group.name
     quotas = _quotas(snapshot, name, over_since)
     workloads = counts.below(snapshot, name)
     return QuotaGroupStatus(
-        conditions=_conditions(record, snapshot, over_since, workloads, now),
+        conditions=_conditions(record, snapshot, over_since, workloads, now, empty=empty or {}),
         quotas=quotas,
         workloads=workloads,
         columns=write_columns(quotas),
@@ -86,14 +96,21 @@ def _largest_nodes(snapshot: Snapshot, flavor: str) -> list[ResourceList] | None
     return None if found is None or len(found) > MAX_LARGEST_NODES else [write_quotas(each) for each in found]
 
 
-def _conditions(
-    record: GroupStatusRecord, snapshot: Snapshot, over_since: OverSince, workloads: WorkloadCounts, now: datetime
+def _conditions(  # noqa: PLR0913
+    record: GroupStatusRecord,
+    snapshot: Snapshot,
+    over_since: OverSince,
+    workloads: WorkloadCounts,
+    now: datetime,
+    *,
+    empty: Mapping[str, str],
 ) -> list[Condition]:
     before = {condition.type: condition for condition in record.status.conditions}
     active, drained = _active(snapshot, record.group.name), _drained(snapshot, record.group.name, workloads)
     wanted = [
         active,
         drained,
+        nodes_of_group(record.group.name, snapshot, empty),
         _over_runtime(snapshot, record.group.name, over_since),
         _ready(active, drained),
         _stopped(snapshot, record.group.name),

@@ -6,10 +6,11 @@ is followed by a long pause.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
+from reconciler.report.flavor_status import FlavorStatusWriter, flavors_without_nodes, nodes_of_group
 from reconciler.report.group_status import status_of
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
@@ -61,6 +62,9 @@ class StatusWriter:
         self._client = client
         self._state = state
         self._interval = interval
+        self._flavors = FlavorStatusWriter(client)
+        self._empty_flavors: Mapping[str, str] = {}
+        """Flavor -> why it has no nodes, in the snapshot that is being written."""
         self._latest: tuple[Snapshot, OverSince] | None = None
         self._changed = asyncio.Event()
         self._counts = Counts()
@@ -99,6 +103,7 @@ class StatusWriter:
         """Write the statuses that have changed; return how many there were."""
         now = datetime.now(UTC)
         over = _by_group(over_since)
+        self._empty_flavors = flavors_without_nodes(snapshot)
         writes = []
         for place, record in enumerate(list(self._state.groups.values())):
             if place % _YIELD_EVERY == 0:
@@ -109,7 +114,15 @@ class StatusWriter:
             if status is not None:
                 writes.append(self._write(name, record.uid, status))
         await asyncio.gather(*writes)
-        return len(writes)
+        return len(writes) + await self._write_flavors(snapshot, now)
+
+    async def _write_flavors(self, snapshot: Snapshot, now: datetime) -> int:
+        try:
+            return await self._flavors.write(snapshot, now)
+        except ApiError as error:
+            self._changed.set()
+            log.warning("Status of flavors not written", error=str(error))
+            return 0
 
     def _changed_status(
         self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince, now: datetime
@@ -117,7 +130,9 @@ class StatusWriter:
         """Return the status to be written; None: it is written."""
         if record.group.name not in snapshot.world.tree or not self._is_changed(record, snapshot, over):
             return None
-        status = with_past_use(status_of(record, snapshot, over, self._counts, now), self._past_use(record))
+        empty = self._empty_flavors
+        status = status_of(record, snapshot, over, self._counts, now, empty=empty)
+        status = with_past_use(status, self._past_use(record))
         return None if status == self._written.get(record.uid, record.status) else status
 
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
@@ -136,6 +151,7 @@ class StatusWriter:
             record.generation,
             over,
             self._past_use(record).time,
+            nodes_of_group(name, snapshot, self._empty_flavors),
         )
         if self._computed_from.get(record.uid) == computed_from:
             return False

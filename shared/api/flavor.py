@@ -1,5 +1,6 @@
 """What a ResourceFlavor object says."""
 
+from shared.api.conditions import Condition
 from shared.api.core.metadata import Metadata
 from shared.api.reading import View, reader
 
@@ -30,11 +31,18 @@ class ResourceFlavorSpec(View, frozen=True):
     tolerations: list[TolerationSpec] = []
 
 
+class ResourceFlavorStatus(View, frozen=True):
+    """What the reconciler writes."""
+
+    conditions: list[Condition] = []
+
+
 class ResourceFlavor(View, frozen=True):
-    """A ResourceFlavor object: metadata and spec; it has no status."""
+    """A ResourceFlavor object."""
 
     metadata: Metadata = Metadata()
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
+    status: ResourceFlavorStatus = ResourceFlavorStatus()
 
 
 read_resource_flavor = reader(ResourceFlavor)

@@ -18,8 +18,9 @@ def quotagroup_definition() -> dict[str, Any]:
 
 
 def flavor_definition() -> dict[str, Any]:
-    """Return the CRD of ResourceFlavor: cluster-scoped, without a status."""
-    return _definition(flavor.flavor_names(), flavor.flavor_schema(), flavor.COLUMNS, {})
+    """Return the CRD of ResourceFlavor: cluster-scoped, with a status of its own."""
+    version: dict[str, Any] = {"subresources": {"status": {}}}
+    return _definition(flavor.flavor_names(), flavor.flavor_schema(), flavor.COLUMNS, version)
 
 
 def _definition(

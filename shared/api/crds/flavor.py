@@ -4,11 +4,13 @@ from typing import Any, Final
 
 from shared.api.crds.parts import (
     LABEL_VALUE,
+    MAX_CONDITIONS,
     MAX_ENTRIES,
     MAX_KEY,
     MAX_NAME,
     RESOURCE_NAME,
     Schema,
+    condition,
     label_key_rule,
     labels,
     listing,
@@ -21,6 +23,7 @@ from shared.api.crds.parts import (
 
 COLUMNS: Final = (
     ("Labels", ".spec.nodeLabels", "string", 0),
+    ("Has nodes", '.status.conditions[?(@.type=="HasNodes")].status', "string", 0),
     ("Age", ".metadata.creationTimestamp", "date", 0),
 )
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -37,6 +40,10 @@ def flavor_schema() -> Schema:
             "spec": record(
                 "Which nodes, and how workloads get there.",
                 {"nodeLabels": _node_labels(), "nodeTaints": _node_taints(), "tolerations": _tolerations()},
+            ),
+            "status": record(
+                "What is true now; only the reconciler writes it.",
+                {"conditions": listing("HasNodes.", condition("HasNodes."), MAX_CONDITIONS, key=("type",))},
             ),
         },
         rule(

@@ -13,6 +13,7 @@ Schema = dict[str, Any]
 RULES: Final = "x-kubernetes-validations"
 
 MAX_ENTRIES: Final = 64
+MAX_CONDITIONS: Final = 16
 MAX_RESOURCES: Final = 64
 MAX_NAME: Final = 63
 MAX_KEY: Final = 317
@@ -178,3 +179,19 @@ def _formatted(code: str, message: str, words: tuple[str, ...]) -> str:
 
 def _with_rules(schema: Schema, rules: tuple[Schema, ...]) -> Schema:
     return {**schema, RULES: list(rules)} if rules else schema
+
+
+def condition(types: str) -> Schema:
+    """Return a condition of a status; `types`: what it can be, for people."""
+    return record(
+        "One condition.",
+        {
+            "type": text(types, maxLength=316),
+            "status": word("Whether it holds.", "True", "False", "Unknown"),
+            "reason": text("A CamelCase word.", maxLength=1024),
+            "message": text("For people.", maxLength=32768),
+            "lastTransitionTime": text("When status last changed.", format="date-time"),
+            "observedGeneration": {**number("The spec it is about."), "format": "int64"},
+        },
+        required=("type", "status"),
+    )

@@ -5,12 +5,14 @@ from typing import Any, Final
 from shared.api.crds.entry import name_rule, quotas_schema
 from shared.api.crds.parts import (
     LABEL_VALUE,
+    MAX_CONDITIONS,
     MAX_ENTRIES,
     MAX_KEY,
     MAX_NAME,
     RULES,
     Schema,
     atomic,
+    condition,
     duration,
     flag,
     label_key_rule,
@@ -255,18 +257,6 @@ _NUMBERS: Final = {
 
 def status_schema() -> Schema:
     """Everything the reconciler writes. What it alone writes as a whole is atomic: who owns which field is not kept."""
-    condition = record(
-        "One condition.",
-        {
-            "type": text("Active, OverRuntime, Ready, Stopped or Drained.", maxLength=316),
-            "status": word("Whether it holds.", "True", "False", "Unknown"),
-            "reason": text("A CamelCase word.", maxLength=1024),
-            "message": text("For people.", maxLength=32768),
-            "lastTransitionTime": text("When status last changed.", format="date-time"),
-            "observedGeneration": {**number("The spec it is about."), "format": "int64"},
-        },
-        required=("type", "status"),
-    )
     quota = record(
         "One flavor's numbers.",
         {
@@ -282,7 +272,12 @@ def status_schema() -> Schema:
     return record(
         "What is true now; only the reconciler writes it.",
         {
-            "conditions": listing("Active, OverRuntime, Ready, Stopped, Drained.", condition, 16, key=("type",)),
+            "conditions": listing(
+                "Active, OverRuntime, Ready, Stopped, Drained, HasNodes.",
+                condition("Active, OverRuntime, Ready, Stopped, Drained or HasNodes."),
+                MAX_CONDITIONS,
+                key=("type",),
+            ),
             "quotas": listing("Numbers per flavor.", quota, MAX_ENTRIES),
             "workloads": atomic(
                 record(

@@ -164,7 +164,10 @@ class ClusterState:
 
     def observe_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """Process changes of ResourceFlavors."""
-        for before, after in transitions(changes):
+        found = [(before, after) for before, after in transitions(changes) if before != after]
+        if not found:
+            return  # only a status has changed
+        for before, after in found:
             if before is not None:
                 self.flavors.pop(before.name, None)
             if after is not None:

@@ -86,6 +86,7 @@ def test_open_group_is_active_and_ready_and_nothing_else() -> None:
         "OverRuntime": ("False", "WithinRuntime"),
         "Ready": ("True", "Measured"),
         "Stopped": ("False", "Open"),
+        "HasNodes": ("Unknown", "NotCompared"),
     }
 
 
@@ -133,6 +134,7 @@ def test_condition_keeps_its_transition_time_while_its_status_is_unchanged() -> 
         "OverRuntime": NOW,
         "Ready": NOW + timedelta(hours=1),
         "Stopped": NOW,
+        "HasNodes": NOW,
     }
 
 

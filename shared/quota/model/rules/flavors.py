@@ -122,8 +122,8 @@ def warn_flavors_of_the_same_nodes(flavors: Mapping[str, Flavor], tree: Tree, co
             continue  # the built-in flavor of clusters that do not need it
         same = "the same nodeLabels as" if flavors[name].node_labels else "no nodeLabels, like"
         message = (
-            f"has {same} {taker}, and a node counts for one flavor: all count for {taker}, and no workload starts in "
-            f"{name}; label its nodes and give it nodeLabels of its own, or write {taker} in the groups that use it"
+            f"has {same} {taker}: a node counts for one flavor, so all count for {taker} and none for {name}; "
+            f"give it nodeLabels of its own, or use {taker} in its place"
         )
         yield Violation("AmbiguousFlavor", of_flavor(name), "spec.nodeLabels", message)
 

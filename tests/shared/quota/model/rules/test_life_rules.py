@@ -166,7 +166,7 @@ def test_flavors_of_the_same_nodes_are_warned_of(
 ) -> None:
     context = Context({name: Flavor(name, each) for name, each in labels.items()})
     found = [each for each in rules.check_tree(tree(drawn), context).warnings if each.rule == "AmbiguousFlavor"]
-    assert [f"{each.object.partition('/')[2]} {each.message.partition(', and a node')[0]}" for each in found] == warned
+    assert [f"{each.object.partition('/')[2]} {each.message.partition(': a node')[0]}" for each in found] == warned
     nodes_only = replace(context, counts_nodes=False)
     assert not [each for each in rules.check_tree(tree(drawn), nodes_only).warnings if each.rule == "AmbiguousFlavor"]
 
