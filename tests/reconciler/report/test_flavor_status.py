@@ -47,7 +47,7 @@ def test_group_names_each_flavor_of_its_own_that_has_no_nodes() -> None:
     }
 
 
-def test_nothing_is_said_where_nodes_do_not_decide() -> None:
+def test_there_is_no_condition_where_nodes_do_not_decide() -> None:
     seen = snapshot()
     assert nodes_of_group("a", seen, flavors_without_nodes(seen)).status == "Unknown"
     assert nodes_of_flavor("spot", seen, {}) is None
