@@ -138,6 +138,7 @@ class Reconciler:
             )
             # Starts and evictions come before what tells about them.
             recorder.gives_way = status.gives_way = executor.is_busy
+            pending_events.write = executor.annotator.say_why_it_waits
             helpers = [
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(status.run(), name="status"),

@@ -45,9 +45,10 @@ def command(
 ) -> None:
     """List evictions, the latest first: of which workload, for which reason, what it had, and for whom.
 
-    With GROUP, those of its workloads and those made for them. Read from the workloads' annotations, which have the
-    latest eviction of each Job and of each object of a governed kind for as long as it exists, and from events, which
-    have earlier ones for as long as the API server keeps events (an hour by default).
+    With GROUP, those of its workloads and those made for them; with NAMESPACE/NAME, those of one workload. Read from
+    the workloads' annotations, which have the latest eviction of each Job and of each object of a governed kind for as
+    long as it exists, and from events, which have earlier ones for as long as the API server keeps events (an hour by
+    default).
     """
     earliest = _earliest(since)
 
@@ -56,13 +57,15 @@ def command(
             each
             for each in read_evictions(cluster, scope.namespace)
             if scope.groups.takes(each["group"])
-            and group in ("", each["group"], each["forGroup"])
+            and group in ("", each["group"], each["forGroup"], each["workload"])
             and (earliest is None or datetime.fromisoformat(each["at"]) >= earliest)
         ][:most]
 
     found = scope.within_rights(read, "what was stopped")
     if group and not found:
-        check_group(cluster, group)
+        if "/" not in group:
+            check_group(cluster, group)
+        click.echo(_nothing(group, since), err=True)
     if watch:
         watch_list(NewEvictions(read), _print, shown)
     _print(found, shown)
@@ -70,6 +73,15 @@ def command(
 
 def _print(found: Sequence[Json], shown: ListOutput) -> None:
     shown.print([each | _texts(each) for each in found] if shown.is_table else found, COLUMNS, "workload")
+
+
+def _nothing(name: str, since: str | None) -> str:
+    what = f"workload {name}" if "/" in name else f"a workload of group {name}, or for one of it,"
+    when = f" within {since}" if since else ""
+    return (
+        f"quotree: no eviction of {what} is known{when}; what is gone has its evictions in events only, which are "
+        "kept for an hour by default"
+    )
 
 
 def _earliest(since: str | None) -> datetime | None:

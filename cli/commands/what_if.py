@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from cli.read.edits import apply_in_order
 from cli.read.findings import find
 from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.manifests import Manifest, read_manifests
@@ -30,7 +31,9 @@ def command(
     edits: tuple[str, ...], files: tuple[str, ...], output: str, at: str | None, settings_file: str | None,
     capacity: tuple[str, ...], cluster: LiveCluster,
 ) -> None:  # fmt: skip
-    """Show what would start, stop and wait if the objects in the given files were applied.
+    """Show what would start, stop and wait if the objects in the given files were applied, in their order.
+
+    As kubectl does, an object that a rule refuses is left out and those after it are applied.
 
     Both worlds, with the edit and without it, are decided until nothing changes. Exit code 0 when no workload stops and
     none waits that would have started, 1 when the edit breaks a rule, 2 when something cannot be read, 4 when a
@@ -45,13 +48,14 @@ def command(
     kinds = known_kinds(settings_file)
     past = live_past_use(source, settings)
     before = read_question(base, settings, kinds=kinds, past_use=past)
-    after = read_question([*base, *changed], settings, kinds=kinds, later_wins=True, past_use=past)
     now = read_moment(at)
+    edit = apply_in_order(before, measure(before.world_at(now), now).capacity, changed)
+    after = read_question([*base, *edit.accepted], settings, kinds=kinds, later_wins=True, past_use=past)
     snapshot = measure(after.world_at(now), now)
     nodes = snapshot.largest_nodes
     known = {_place(each) for each in find(before.objects, before.workloads, settings, None, nodes).violations}
     violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes).violations
-    broken = [each for each in violations if _place(each) not in known]
+    broken = [*edit.refused, *(each for each in violations if _place(each) not in known)]
     found = Outlook.of(before.world_at(now), now).prediction(after.world_at(now))
     data = {**prediction_as_data(found), "violations": [each.as_data() for each in broken]}
     _print(data, output)

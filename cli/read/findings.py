@@ -34,14 +34,7 @@ def find(
 
     `capacity` None: unknown, so that nothing is compared with it. `nodes`: the largest, where they are known.
     """
-    context = Context(
-        flavors={flavor.name: flavor for flavor in objects.flavors},
-        workloads=_by_group(workloads.workloads).__getitem__,
-        max_depth=settings.max_depth,
-        capacity=capacity,
-        maxima=settings.maxima,
-        counts_nodes=settings.capacity_source is CapacitySource.NODES,
-    )
+    context = context_of(objects, workloads, settings, capacity)
     tree = read_tree(objects, workloads)
     found = rules.check_tree(tree, context)
     review = WorkloadContext(tree, context.flavors, capacity, settings, nodes=nodes)
@@ -49,6 +42,20 @@ def find(
         found += check_new_workload(submitted, review)
     unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)
     return Findings((*objects.problems, *workloads.refused)) + found + Findings((), unreadable)
+
+
+def context_of(
+    objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings, capacity: Capacity | None
+) -> Context:
+    """Return what rules read beside the tree. `capacity` None: unknown."""
+    return Context(
+        flavors={flavor.name: flavor for flavor in objects.flavors},
+        workloads=_by_group(workloads.workloads).__getitem__,
+        max_depth=settings.max_depth,
+        capacity=capacity,
+        maxima=settings.maxima,
+        counts_nodes=settings.capacity_source is CapacitySource.NODES,
+    )
 
 
 def warn_whole(objects: ManifestObjects, settings: QuotaSettings) -> Findings:

@@ -92,9 +92,11 @@ class _List(msgspec.Struct):
 
 def _problem_of(what: str, words: str) -> ClusterProblem:
     lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
-    if "could not find the requested resource" in words:
+    if "could not find the requested resource" in words or "doesn't have a resource type" in words:
         return UnknownToCluster(f"the cluster does not know the answer to {what}; is Quotree's chart installed there?")
     text = f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
+    if "(Forbidden)" in words:
+        text += f"; the ClusterRole {_role_for(words)} has that right"
     kinds = {
         "(NotFound)": NotInCluster,
         "(Forbidden)": NotAllowed,
@@ -102,6 +104,15 @@ def _problem_of(what: str, words: str) -> ClusterProblem:
         "(TooManyRequests)": NotServed,
     }
     return next((kind for word, kind in kinds.items() if word in words), ClusterProblem)(text)
+
+
+def _role_for(words: str) -> str:
+    """Return the ClusterRole with the right that a refusal names."""
+    if "quotree.dev" in words and ("quotagroups" in words or "resourceflavors" in words):
+        return "quotree-view" if " list " in words or " get " in words else "quotree-admin"
+    if "cannot patch" in words or "cannot create" in words or "cannot update" in words:
+        return "edit"
+    return "view (in a namespace) or quotree-cluster-view (in all)" if "namespace" in words else "quotree-cluster-view"
 
 
 def cluster_options(command: click.Command) -> click.Command:

@@ -48,7 +48,7 @@ class Question:
         past = self.past_use
         if past is None:
             past = read_history(statuses, self.settings.fairness_half_life, now).amounts
-        world = build_world(self.objects, self.workloads, self.settings, now)
+        world = build_world(self.objects, self.workloads.as_created(now), self.settings, now)
         return replace(world, past_use=past, over_since=read_over_since(statuses))
 
 

@@ -1,7 +1,8 @@
 """Read the workloads among the objects: which are managed, and what each requests."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import msgspec
 
@@ -9,6 +10,7 @@ from cli.read.kind_objects import WorkloadRead, namespace_of, read_kind_objects
 from cli.read.objects import ManifestObjects
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
+from shared.api.core.metadata import LONG_AGO
 from shared.api.core.pod import Pod
 from shared.quota.model.device_flavors import with_all_devices
 from shared.quota.model.devices import DeviceSource
@@ -61,6 +63,10 @@ class SubmittedWorkloads:
     """(object name, what is wrong)."""
     refused: tuple[Violation, ...] = ()
     """Why objects of governed kinds cannot be governed."""
+
+    def as_created(self, now: datetime) -> "SubmittedWorkloads":
+        """Return the same where what has no `creationTimestamp`, as a manifest that was never applied, is new."""
+        return replace(self, workloads=tuple(_as_created(each, now) for each in self.workloads))
 
 
 def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> SubmittedWorkloads:
@@ -130,6 +136,12 @@ def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[Submi
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,
         )
+
+
+def _as_created(workload: Workload, now: datetime) -> Workload:
+    if workload.created != LONG_AGO:
+        return workload
+    return replace(workload, created=now, queued=now if workload.queued == LONG_AGO else workload.queued)
 
 
 def read_tree(objects: ManifestObjects, workloads: SubmittedWorkloads) -> Tree:

@@ -1,4 +1,5 @@
-"""Records an event for a pending workload with the reason it waits: after some time, and when the reason changes.
+"""Records an event for a pending workload with the reason it waits: after some time, when the reason changes, and
+before the API server forgets the last one.
 
 This never delays a start: one round a second checks a few workloads, however many wait, in the latest plan. A workload
 that starts at once gets no event here.
@@ -20,6 +21,8 @@ from shared.quota.model.workload import Workload
 
 _PATIENCE: Final = timedelta(seconds=3)
 """How long a workload waits before its first event; on an idle cluster it starts within a twentieth of a second."""
+_EVENTS_LAST: Final = timedelta(minutes=50)
+"""After how long an event is recorded again: the API server keeps events for an hour by default."""
 _AGAIN: Final = timedelta(minutes=1)
 """How long until the same workload is checked again."""
 _ROUND: Final = timedelta(seconds=1)
@@ -49,7 +52,10 @@ class PendingEvents:
         self._known: deque[tuple[datetime, str]] = deque()
         self._due: dict[str, datetime] = {}
         """By workload key, when to check it: an entry of either queue with another time is void."""
-        self._reported: dict[str, ReportedReason] = {}
+        self._reported: dict[str, tuple[ReportedReason, datetime]] = {}
+        """By workload key, the reason of the last event, and when it was recorded."""
+        self.write: Callable[[WaitExplanation, datetime], None] | None = None
+        """Writes on a workload why it waits."""
 
     def look_soon(self, key: str) -> None:
         """Check this workload as if it had just become pending."""
@@ -93,17 +99,21 @@ class PendingEvents:
             del self._due[key]
             self._reported.pop(key, None)
             return False
-        self._report(key, workload, reasons)
+        self._report(key, workload, reasons, now)
         self._enter(self._known, key, later(now, _AGAIN))
         return True
 
-    def _report(self, key: str, workload: Workload, reasons: PendingReasons) -> None:
+    def _report(self, key: str, workload: Workload, reasons: PendingReasons, now: datetime) -> None:
         waiting = reasons.why(workload)
         if waiting is None or waiting.reason is WaitReason.HELD:  # by the owner's own label
             return
         said = _reason_of(waiting)
-        if self._reported.get(key) != said:
-            self._reported[key] = said
+        known, at = self._reported.get(key, (None, now))
+        if known == said and self.write is not None:
+            # It has been so for a minute at least: what starts soon costs no write.
+            self.write(waiting, now)
+        if known != said or now - at >= _EVENTS_LAST:
+            self._reported[key] = said, now
             self._events.waits(waiting, self._work.objects(key))
 
 

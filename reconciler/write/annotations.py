@@ -10,11 +10,12 @@ from shared.api.annotations import (
     EvictionAnnotation,
     NoticeAnnotation,
     RequeueAnnotation,
+    WaitingAnnotation,
     read_eviction,
     split,
     write_annotation,
 )
-from shared.quota.decide.decisions import Evict, Notice, Requeue
+from shared.quota.decide.decisions import Evict, Notice, Requeue, WaitExplanation
 from shared.quota.model.workload import Admission, Claim, Flavors, Workload, namespace_of
 from shared.resources import write_quantity
 
@@ -92,6 +93,14 @@ def write_requeue(requeue: Requeue) -> str:
             deactivated=requeue.deactivated,
             released=requeue.released,
         )
+    )
+
+
+def write_waiting(why: WaitExplanation, now: datetime) -> str:
+    """Return why the workload waits, as of now."""
+    message = why.message[:_LONGEST_MESSAGE]
+    return write_annotation(
+        WaitingAnnotation(why.reason.value, why.binding, why.flavor, why.resource, message, now.replace(microsecond=0))
     )
 
 

@@ -9,16 +9,38 @@ from reconciler.report.events import WorkloadEvents
 from reconciler.write import annotations, patches
 from reconciler.write.workload_writer import WriteOutcome
 from reconciler.write.write_queue import DONE, WriteQueue
-from shared.api.annotations import BadAnnotation, read_annotations
-from shared.api.names import ADMISSION, EVICTION, NOTICE
+from shared.api.annotations import BadAnnotation, read_annotations, read_waiting
+from shared.api.core.metadata import Metadata
+from shared.api.names import ADMISSION, EVICTION, NOTICE, WAITING
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.unwritten import AnnotationPatch
 from shared.cluster.state.workload_cache import WorkloadCache
-from shared.quota.decide.decisions import ClaimEnd, Notice
+from shared.quota.decide.decisions import ClaimEnd, Notice, WaitExplanation
 from shared.quota.model.workload import Admission, Flavors, Workload
 
 _ECHO: Final = timedelta(seconds=10)
 """How long the watch can take to report a write; a silent watch is reopened within this time."""
+
+
+_AGAIN: Final = timedelta(hours=1)
+"""How long the reason that is written on a waiting workload stays, even if it is another one by now."""
+
+
+def is_news(why: WaitExplanation, seen: Metadata, now: datetime) -> bool:
+    """Return whether the object says another reason for at least an hour, or none that can be read."""
+    try:
+        known = read_waiting(seen.annotations)
+    except BadAnnotation:
+        known = None
+    if known is None or known.time is None or known.time > now:
+        return True
+    is_same = (known.reason, known.binding, known.flavor, known.resource) == (
+        why.reason.value,
+        why.binding,
+        why.flavor,
+        why.resource,
+    )
+    return not is_same and now - known.time >= _AGAIN
 
 
 class Annotator:
@@ -79,6 +101,18 @@ class Annotator:
                 text = None
             if text is not None:
                 self._annotate(ended.victim, replace(ended.victim, claim=None), {EVICTION: text}, (EVICTION, text))
+
+    def say_why_it_waits(self, why: WaitExplanation, now: datetime) -> None:
+        """Write why a workload waits, at most once an hour, and only if it is another reason than is written.
+
+        Nothing is assumed and nothing decided by it. It gives way to every other write.
+        """
+        key = None if self._writes.is_busy else self._writes.free_key(why.workload)
+        objects = self._writes.free_objects(key) if key else []
+        if key is None or not objects or not is_news(why, objects[0].metadata, now):
+            return
+        written = {WAITING: annotations.write_waiting(why, now)}
+        self._writes.begin(key, self._writes.say(objects[0], patches.annotate(objects[0].metadata, written), WAITING))
 
     def _annotate(self, before: Workload, after: Workload, written: AnnotationPatch, mark: Mark) -> bool:
         """Write these annotations on all objects of the workload; return whether the write was begun."""

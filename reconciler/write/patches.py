@@ -33,6 +33,7 @@ from shared.api.names import (
     POD_SET_LABEL,
     PREEMPTIBLE_LABEL,
     REPLACEMENT,
+    WAITING,
 )
 from shared.api.patches import Operation, add, remove, test
 from shared.cluster.state.unwritten import AnnotationPatch
@@ -75,7 +76,7 @@ def start_job(job: Job, group: str, annotations: AnnotationPatch, flavors: Itera
         _suspend(value=False),
         *replace_pods(job, WHEN_ENDED),
         *placement_operations(spec, old, new, TEMPLATE),
-        *_set_annotations(seen, {**annotations, **_injected_text(new), **_given_policy(job)}),
+        *_set_annotations(seen, {**annotations, **_injected_text(new), **_given_policy(job), WAITING: None}),
         *_set_labels(seen, {GROUP_LABEL: group}),
     ]
 
@@ -126,7 +127,7 @@ def start_kind(seen: KindObject, group: str, annotations: AnnotationPatch, flavo
         *_guard_start(seen.metadata, group),
         *suspend_operations(seen, value=False),
         *template_operations(seen, old, new, seen.metadata.uid),
-        *_set_annotations(seen.metadata, {**annotations, **_injected_text(new)}),
+        *_set_annotations(seen.metadata, {**annotations, **_injected_text(new), WAITING: None}),
         *_set_labels(seen.metadata, {GROUP_LABEL: group}),
     ]
 
@@ -176,7 +177,7 @@ def start_pod(
     seen = pod.metadata
     operations = [
         *_guard_start(seen, group, (*TERMS, POD_GROUP_LABEL)),
-        *_set_annotations(seen, annotations),
+        *_set_annotations(seen, {**annotations, WAITING: None}),
         *_set_labels(seen, {GROUP_LABEL: group} | ({} if pod_set == MAIN_POD_SET else {POD_SET_LABEL: pod_set})),
         *_remove_gate(pod),
     ]

@@ -140,6 +140,12 @@ class WriteQueue:
             self._pause(key, objects[0].metadata.generation, WAITS[outcome.fate])
         return outcome
 
+    async def say(self, target: WorkloadObject, operations: list[Operation], what: str) -> None:
+        """Patch one object with what only people read: a failure is counted, and changes nothing."""
+        began = time.perf_counter()
+        outcome = await self._writer.patch(target, operations, (what, None), None)
+        self._metrics.wrote(what, outcome.fate.value, time.perf_counter() - began)
+
     async def _patch(
         self,
         target: WorkloadObject,

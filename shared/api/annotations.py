@@ -12,7 +12,7 @@ import msgspec
 
 from shared.api.duplicate_keys import find_duplicate_key
 from shared.api.durations import later
-from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE
+from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE, WAITING
 from shared.api.reading import View
 
 AnnotationText = Annotated[str, msgspec.Meta(max_length=512)]
@@ -103,6 +103,17 @@ class NoticeAnnotation(View, frozen=True):
     reason: str = ""
 
 
+class WaitingAnnotation(View, frozen=True):
+    """Why the workload waits, as of `time`. People read it, and the next leader, which does not write it again."""
+
+    reason: str = ""
+    binding: str = ""
+    flavor: str = ""
+    resource: str = ""
+    message: str = ""
+    time: Time | None = None
+
+
 class InjectedPlacement(View, frozen=True):
     """What Quotree put into one pod template for a flavor."""
 
@@ -171,6 +182,7 @@ read_admission = annotation_reader(ADMISSION, AdmissionAnnotation)
 read_eviction = annotation_reader(EVICTION, EvictionAnnotation)
 read_requeue = annotation_reader(REQUEUE, RequeueAnnotation)
 read_notice = annotation_reader(NOTICE, NoticeAnnotation)
+read_waiting = annotation_reader(WAITING, WaitingAnnotation)
 read_injected = annotation_reader(INJECTED, InjectedAnnotation)
 
 

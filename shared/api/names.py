@@ -41,6 +41,8 @@ REQUEUE: Final = "quotree.dev/requeue"
 NOTICE: Final = "quotree.dev/notice"
 REPLACEMENT: Final = "quotree.dev/pod-replacement"
 """On a started Job: the podReplacementPolicy that its owner gave it, in words of Kubernetes."""
+WAITING: Final = "quotree.dev/waiting"
+"""Why a workload that has waited for a while does so; for people, and gone when it starts."""
 INJECTED: Final = "quotree.dev/injected"
 """What the webhook put into the pod template for the flavor, so that exactly that can be taken out again."""
 

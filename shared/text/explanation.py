@@ -107,6 +107,12 @@ def _flavor(flavor: Json, holders: Sequence[Json]) -> Iterator[str]:
         return
     if flavor.get("entitlement"):
         yield f"  not entitled: {entitlement_text(flavor['entitlement'])}"
+    kept = flavor.get("keptIdle", [])
+    for each in kept[:_FEW]:
+        amount = readable(binding["resource"], each["amount"])
+        yield f"  {each['group']} is idle and keeps {amount} (min without lendingLimit)"
+    if len(kept) > _FEW:
+        yield f"  and {len(kept) - _FEW} more idle groups"
     for line in holder_lines(holders, binding["resource"]):
         yield f"  {line}"
 

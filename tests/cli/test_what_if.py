@@ -54,7 +54,33 @@ def test_illegal_edit_is_refused_with_its_rule(tmp_path: Path) -> None:
     answer = _ask(tmp_path, (VISION % 4).replace("]}\n", "], isParent: true}\n"), "text")
     assert answer.exit_code == 1
     assert answer.stdout.splitlines()[-1] == "refused: 1 rule is broken"
-    assert "! Job/ns/train-2 metadata.labels" in answer.stdout
+    assert "! QuotaGroup/vision spec.isParent" in answer.stdout
+
+
+RAISED = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: child}
+spec: {parent: above, quotas: [{min: {nvidia.com/gpu: 2}}]}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: above}
+spec: {isParent: true, quotas: [{min: {nvidia.com/gpu: 2}}]}
+"""
+
+
+def test_objects_are_applied_in_the_order_of_the_file(tmp_path: Path) -> None:
+    parent_last, parent_first = RAISED, "---".join(reversed(RAISED.split("---")))
+    base = tmp_path / "base.yaml"
+    base.write_text(RAISED.replace("gpu: 2", "gpu: 1"))
+    for edit, refused in ((parent_last, 1), (parent_first, 0)):
+        file = tmp_path / "edit.yaml"
+        file.write_text(edit)
+        words = ["-f", str(file), "--from", str(base), *EIGHT, "-o", "json"]
+        violations = json.loads(CliRunner().invoke(what_if.command, words).stdout)["violations"]
+        assert len(violations) == refused
+        assert all("QuotaGroup 'child' comes too early" in each["message"] for each in violations)
 
 
 @pytest.mark.parametrize(

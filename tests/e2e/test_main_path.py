@@ -196,3 +196,20 @@ def test_deactivated_job_is_resumed_by_its_owner(ask: Asking) -> None:
         lambda: ask.job("broken")["metadata"]["annotations"]["quotree.dev/eviction"] != evicted,
     )
     assert (requeue()["failedStarts"], requeue()["deactivated"]) == (1, True)
+
+
+def test_workload_evicted_by_hand_makes_room_and_waits_again(ask: Asking) -> None:
+    by_hand = group("by-hand", "research", quotas=[{**T4, "max": {"cpu": "1"}}])
+    assert ask.edit_tree(by_hand).returncode == 0
+    ask.submit("holds", "by-hand", 1)
+    ask.until("it runs", lambda: not ask.is_held("holds"))
+    ask.submit("wants", "by-hand", 1)
+    printed = ask.quotree.command("evict", "holds", "--dry-run").splitlines()
+    assert printed == [
+        "Job 'default/holds' of group by-hand is stopped: it uses 1 cpu",
+        "default/wants of group by-hand would start",
+    ]
+    assert not ask.is_held("holds")
+    ask.quotree.command("evict", "holds")
+    ask.until("the other runs in its room", lambda: ask.is_held("holds") and not ask.is_held("wants"))
+    assert "quotree.dev/hold" not in ask.job("holds")["metadata"]["labels"]

@@ -49,7 +49,15 @@ class QuotaHandlers:
         view = self._view
         settings = self._settings
         counts_nodes = settings.capacity_source is CapacitySource.NODES
-        return Context(view.flavors, self._work_of, settings.max_depth, view.capacity, settings.maxima, counts_nodes)
+        return Context(
+            view.flavors,
+            self._work_of,
+            settings.max_depth,
+            view.capacity,
+            settings.maxima,
+            counts_nodes,
+            view.measured,
+        )
 
     def _work_of(self, group: str) -> GroupWorkloads:
         work = self._work(group)

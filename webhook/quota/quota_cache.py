@@ -37,6 +37,8 @@ class StoredGroup(msgspec.Struct, frozen=True):
     non_preemptible: Keyed = {}
     capacity: Keyed = {}
     nodes: LargestNodes = {}
+    measured: frozenset[str] = frozenset()
+    """The flavors in the status."""
 
 
 class QuotaCache:
@@ -66,6 +68,12 @@ class QuotaCache:
         """The capacity of root from its status; None before the reconciler has written it."""
         record = self._records.get(ROOT)
         return record.capacity if record is not None and record.capacity else None
+
+    @property
+    def measured(self) -> frozenset[str]:
+        """The flavors whose capacity the status of root has."""
+        record = self._records.get(ROOT)
+        return frozenset() if record is None else record.measured
 
     @property
     def largest_nodes(self) -> LargestNodes:
@@ -140,7 +148,8 @@ def group_record(raw: bytes) -> StoredGroup:
     nodes = {
         each.flavor: tuple(map(_read_amounts, each.largest_nodes)) for each in quotas if each.largest_nodes is not None
     }
-    return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity, nodes)
+    measured = frozenset(each.flavor for each in quotas)
+    return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity, nodes, measured)
 
 
 def _keyed(by_flavor: Iterable[tuple[str, ResourceList]]) -> Keyed:

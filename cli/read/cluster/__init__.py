@@ -1,1 +1,1 @@
-"""Answers read from a live cluster, with the rights of the user: the visibility API, and the evictions of the past."""
+"""Answers read from a live cluster, with the rights of the user, and the objects that a name means there."""

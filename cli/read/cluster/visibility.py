@@ -19,7 +19,10 @@ from shared.quota.measure.inputs.world import PastUse
 T = TypeVar("T")
 
 _BASE: Final = f"/apis/{VISIBILITY_GROUP}/{VISIBILITY_VERSION}"
-_PENDING: Final = ("group", "reason", "binding", "flavor", "resource", "message", "position")
+_EMPTY: Final = {"binding": "", "flavor": "", "resource": ""}
+"""Members of a row that the API leaves out when they are empty."""
+_STAMP: Final = ("asOf", "servedBy", "amount")
+"""Members of an object that no row has."""
 _ALWAYS: Final[Json] = {"reason": None, "startsAt": None, "flavors": [], "remedies": [], "position": 0}
 """Members of an explanation that the API leaves out when they are absent."""
 
@@ -88,16 +91,15 @@ def read_past_use(cluster: LiveCluster) -> PastUse | None:
 def read_pending(cluster: LiveCluster, namespace: str | None, groups: Iterable[str] | None) -> list[Json]:
     """Return the pending workloads of a namespace or all, in these groups or all: by group, then by position."""
     path = f"/namespaces/{quote(namespace)}" if namespace else ""
-    found = [
-        {
-            "workload": status["workload"],
-            **{name: status.get(name, "") for name in _PENDING},
-            "missing": status.get("amount", 0),
-        }
-        for status in _statuses(cluster, f"{_BASE}{path}/pendingworkloads")
-    ]
+    found = [_row(status) for status in _statuses(cluster, f"{_BASE}{path}/pendingworkloads")]
     wanted = None if groups is None else set(groups)
     return [each for each in found if wanted is None or each["group"] in wanted]
+
+
+def _row(status: Json) -> Json:
+    """Return the object's status as the row that a command computes: the missing amount is a number."""
+    told = {name: value for name, value in status.items() if name not in _STAMP}
+    return {**_EMPTY, **told, "missing": status.get("amount", 0)}
 
 
 def _statuses(cluster: LiveCluster, path: str) -> list[Json]:

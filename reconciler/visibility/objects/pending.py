@@ -1,6 +1,7 @@
 """Objects of the kind PendingWorkload: every pending workload with its position in the queue of its leaf."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from reconciler.visibility.objects.kinds import API_VERSION, PENDING, amount_text
 from reconciler.visibility.objects.naming import object_name
@@ -10,6 +11,9 @@ from shared.api.names import GROUP_LABEL
 from shared.json_data import Json
 from shared.quota.decide.explain.pending_rows import Place
 from shared.quota.model.workload import Workload, namespace_of
+
+_ABSENT: Final = ("binding", "flavor", "resource")
+"""Members of a row that an object leaves out where they are empty."""
 
 
 def places_of(observed: ObservedPlan, namespace: str | None, groups: GroupSelector = ALL_GROUPS) -> Iterator[Place]:
@@ -21,25 +25,17 @@ def places_of(observed: ObservedPlan, namespace: str | None, groups: GroupSelect
 
 def pending_object(observed: ObservedPlan, place: Place) -> Json | None:
     """Return the object; None for a workload that is no longer pending. It names no workload of another namespace."""
-    workload = place.workload
-    why = observed.outlook.rows.why(workload)
-    if why is None:
+    row = observed.outlook.rows.row(place)
+    if row is None:
         return None
+    workload, why = row.workload, row.why
     namespace, name = namespace_of(workload.key), object_name(workload)
-    status: Json = {
-        "kind": workload.kind,
-        "group": workload.group,
-        "position": place.position,
-        "reason": why.reason.value,
-        "message": why.message,
-        "priority": workload.priority,
-        "queued": write_moment(workload.queued),
-    }
-    if why.binding:
-        status["binding"] = why.binding
+    given = row.as_data() | {"queued": write_moment(workload.queued)}
+    left_out = {"workload", "missing"} | {member for member in _ABSENT if not given[member]}
+    status: Json = {member: value for member, value in given.items() if member not in left_out}
     if why.resource:
         missing = f"{amount_text(why.resource, why.missing)} of {why.flavor}"
-        status |= {"flavor": why.flavor, "resource": why.resource, "amount": why.missing, "missing": missing}
+        status |= {"amount": why.missing, "missing": missing}
     return {
         "apiVersion": API_VERSION,
         "kind": PENDING.kind,

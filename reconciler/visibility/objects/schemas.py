@@ -116,6 +116,10 @@ EXPLANATION_STATUS: Final = members(
                 min=whole("Its min, as it is in effect."),
             ),
             holders=each("Who uses what is missing, the largest first.", _HOLDER),
+            keptIdle=each(
+                "Which idle groups keep room there, the most first.",
+                members("An idle group.", group=text("The group."), amount=whole("What it keeps.")),
+            ),
             podSet=text("Of a workload with several pod sets: of which one."),
             refused=text("Why the flavor is not eligible."),
         ),

@@ -1,6 +1,8 @@
 """Events of pending workloads: not at once, not twice, again when the reason changes, and never too many."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 from typing import Any, cast
 
 import msgspec
@@ -225,3 +227,26 @@ def test_reason_that_needs_a_person_is_a_warning(case: PendingEventsCase) -> Non
     case.round(0)
     case.round(3)
     assert case.heard.kinds == {"NeverFits": EventType.WARNING, "WaitingForQuota": EventType.NORMAL}
+
+
+def test_reason_is_recorded_again_before_the_api_server_forgets_its_event(case: PendingEventsCase) -> None:
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("waits"))
+    event = [("waits", "WaitingForQuota", LACKS)]
+    seconds = [0, 3, *range(63, 7200, 60)]
+    found = [(second, each) for second in seconds for each in case.round(second)]
+    assert [each for _, each in found] == event * 3
+    times = [second for second, _ in found]
+    assert all(3000 <= later - earlier < 3600 for earlier, later in pairwise(times))
+
+
+def test_reason_that_has_lasted_for_a_minute_is_written_on_the_workload(case: PendingEventsCase) -> None:
+    written: list[tuple[str, str, datetime]] = []
+    case.reports.write = lambda why, now: written.append((why.workload.key, why.reason.value, now))
+    case.see(None, admitted("runs"))
+    case.see(None, a_job("waits"))
+    for second in (0, 3, 30):
+        case.round(second)
+    assert written == []
+    case.round(63)
+    assert written == [("ns/waits", "WaitingForQuota", after(63))]

@@ -7,11 +7,21 @@ import pytest
 from jsonpointer import JsonPointer
 
 from reconciler.write import patches
+from shared.api import names
 from shared.api.core.job import read_job
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Toleration
 from shared.api.core.pod import read_pod
-from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, INJECTED, NOTICE, PREEMPTIBLE_LABEL, REPLACEMENT
+from shared.api.names import (
+    ADMISSION,
+    EVICTION,
+    GATE,
+    GROUP_LABEL,
+    INJECTED,
+    NOTICE,
+    PREEMPTIBLE_LABEL,
+    REPLACEMENT,
+)
 from shared.quota.model.flavor import Flavor
 
 JOB: dict[str, Any] = {
@@ -201,3 +211,8 @@ def test_pod_start_removes_its_gate_and_adds_the_placement_of_the_flavor() -> No
             "tolerations": [{"key": "x", "operator": "Exists"}, {"key": "gpu", "operator": "Exists"}],
         },
     }
+
+
+def test_a_start_removes_why_the_workload_waited() -> None:
+    waiting = {**JOB, "metadata": {**JOB["metadata"], "annotations": {names.WAITING: "{}"}}}
+    assert names.WAITING not in apply(waiting, start(waiting))["metadata"]["annotations"]

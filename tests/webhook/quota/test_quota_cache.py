@@ -31,6 +31,7 @@ def test_largest_nodes_are_read_from_the_status_of_root() -> None:
     found = group_record(msgspec.json.encode({"metadata": {"name": "root"}, "spec": {}, "status": STATUS}))
     assert found.nodes == {"a100": ({"nvidia.com/gpu": 8, "cpu": 64000},), "t4": ()}
     assert found.capacity == {("a100", "nvidia.com/gpu"): 16}
+    assert found.measured == {"a100", "t4", "many"}
 
 
 @example([("root", "root", False), *((name, parent, False) for name in "abc" for parent in ("root", None))], [])

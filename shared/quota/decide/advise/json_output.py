@@ -55,7 +55,7 @@ def _flavors_that_matter(explanation: WorkloadExplanation) -> Iterator[FlavorExp
     """Yield the flavors; of a workload that nothing but a person keeps from starting, without what is missing there."""
     for each in explanation.flavors:
         is_stopped = explanation.reason in _STOPPED_BY_A_PERSON and each.eligible
-        yield replace(each, binding=None, holders=(), entitlement=None) if is_stopped else each
+        yield replace(each, binding=None, holders=(), entitlement=None, kept=()) if is_stopped else each
 
 
 def eviction_as_data(workload: Workload, eviction: Eviction, names: PreemptorNames) -> Json:
@@ -112,6 +112,8 @@ def flavor_as_data(flavor: FlavorExplanation, names: PreemptorNames) -> Json:
         "binding": None if flavor.binding is None else binding_as_data(flavor.binding),
         "holders": [holder_as_data(each, names) for each in flavor.holders],
     }
+    if flavor.kept:
+        data["keptIdle"] = [{"group": each.group, "amount": each.amount} for each in flavor.kept]
     if flavor.pod_set != MAIN_POD_SET:
         data["podSet"] = flavor.pod_set
     if flavor.entitlement is not None:

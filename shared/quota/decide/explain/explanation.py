@@ -19,6 +19,7 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS
+from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.static.pod_set_choices import totals
 from shared.quota.model.eligibility import FlavorSet, Options, codependent_sets
@@ -81,6 +82,8 @@ class FlavorExplanation:
     refused: str = ""
     entitlement: MissingRuntime | None = None
     """What its leaf's runtime lacks for it; None if it is entitled here, or not eligible."""
+    kept: tuple[IdleGuarantee, ...] = ()
+    """What idle groups keep of what binds."""
     pod_set: str = MAIN_POD_SET
     """For which set of its pods; of several, with what the others take in the first assignment that has this flavor."""
 
@@ -199,7 +202,8 @@ def _eligible(
         return FlavorExplanation(flavor, True, entitled, None, (), entitlement=entitlement)
     short, limit = found
     holders = holders_of(usage, short.group, short.key, Waiting(workload, entitled))
-    return FlavorExplanation(flavor, True, entitled, _as_binding(short, limit), tuple(holders), "", entitlement)
+    kept = tuple(idle_guarantees(usage.snapshot, short.group, short.key))
+    return FlavorExplanation(flavor, True, entitled, _as_binding(short, limit), tuple(holders), "", entitlement, kept)
 
 
 def _missing_runtime(leaf_usage: LeafUsage, beyond: Shortage) -> MissingRuntime:

@@ -12,11 +12,13 @@ from shared.quota.decide.explain.never import never
 from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import Quantities, Usage, UsageLimits
+from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
+from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
 from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
+from shared.resources import FlavorResource
 
 Found = tuple[WaitReason, Shortage | Workload | None, str]
 """(reason, the binding limit or the workload that is waited for, the message after "waits: ")."""
@@ -33,6 +35,7 @@ class PendingReasons:
         "_current",
         "_end",
         "_first_waits",
+        "_kept",
         "_missing",
         "_planned",
         "_snapshot",
@@ -51,6 +54,8 @@ class PendingReasons:
         self._started = {start.workload.id for start in plan.starts}
         self._first_waits: dict[str, _FirstWaits] = {}
         """By StrictFIFO leaf."""
+        self._kept: dict[tuple[str, FlavorResource], tuple[IdleGuarantee, ...]] = {}
+        """By group and key, what idle groups below it keep."""
 
     @classmethod
     def without_amounts(cls, plan: Plan) -> "PendingReasons":
@@ -108,7 +113,7 @@ class PendingReasons:
             return WaitReason.PODS_NOT_READY, unready, f"the pods of {unready.named_for(workload)} are not ready yet"
         # It might be of a workload with the same name that has changed since.
         if passed_over is not None and passed_over in _WAITING_TEXT:
-            short = self._missing.on_path(self._current, leaf_usage.path, assignments[0].quantities)
+            short = self._on_path(self._current, leaf_usage.path, assignments[0].quantities)
             return _from(passed_over, short, _WAITING_TEXT[passed_over])
         before = self._waits_before(leaf_usage.leaf, workload, assignments)
         unblocked = without_flavors(assignments, before)
@@ -117,13 +122,23 @@ class PendingReasons:
             return WaitReason.BEHIND_HEAD, head, _behind(leaf_usage.leaf, head.named_for(workload))
         return self._for_room(leaf_usage, workload, unblocked[0].quantities)
 
+    def _on_path(self, usage: Usage, path: GroupPath, quantities: Quantities) -> Shortage | None:
+        """Return what binds on the path, with what idle groups keep there."""
+        short = self._missing.on_path(usage, path, quantities)
+        if short is None:
+            return None
+        place = short.group, short.key
+        if place not in self._kept:
+            self._kept[place] = tuple(idle_guarantees(self._snapshot, *place))
+        return short._replace(kept=self._kept[place]) if self._kept[place] else short
+
     def _for_room(self, leaf_usage: LeafUsage, workload: Workload, quantities: Quantities) -> Found:
         if not leaf_usage.may_hold(quantities, workload):
             return _from(WaitReason.BEYOND_MIN, beyond_min(leaf_usage, quantities), "")
-        short = self._missing.on_path(self._current, leaf_usage.path, quantities)
+        short = self._on_path(self._current, leaf_usage.path, quantities)
         if short is not None:
             return _from(WaitReason.WAITING_FOR_QUOTA, short, "")
-        short = self._missing.on_path(self._planned, leaf_usage.path, quantities) or self._missing.on_path(
+        short = self._on_path(self._planned, leaf_usage.path, quantities) or self._on_path(
             self._after_evictions, leaf_usage.path, quantities
         )
         if short is not None:

@@ -37,7 +37,12 @@ class PendingRow:
 
     def as_data(self) -> Json:
         """Return the row as every command prints it that lists what waits."""
-        return {**waiting_as_data(self.why), "position": self.position}
+        return {
+            **waiting_as_data(self.why),
+            "position": self.position,
+            "priority": self.workload.priority,
+            "queued": self.workload.queued.isoformat(timespec="seconds"),
+        }
 
 
 def waiting_as_data(why: WaitExplanation) -> Json:

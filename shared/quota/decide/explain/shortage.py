@@ -8,9 +8,13 @@ from typing import NamedTuple
 
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import Quantities, Usage
+from shared.quota.measure.idle_guarantees import IdleGuarantee
 from shared.quota.model.node import NodeShortage
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, write_quantity
+
+_NAMED = 3
+"""So many groups that keep room while idle are named."""
 
 
 class Shortage(NamedTuple):
@@ -22,6 +26,8 @@ class Shortage(NamedTuple):
     asked: Amount
     available: Amount
     limit: Amount
+    kept: tuple[IdleGuarantee, ...] = ()
+    """What idle groups keep of what is charged."""
 
     @property
     def sentence(self) -> str:
@@ -30,14 +36,19 @@ class Shortage(NamedTuple):
         def text(amount: Amount) -> str:
             return write_quantity(self.key.resource, amount)
 
+        counted = "charge" if self.kept else "used"
         ends = (
-            f"runs when used falls to {text(self.limit - self.asked)}"
+            f"runs when {counted} falls to {text(self.limit - self.asked)}"
             if self.asked <= self.limit
             else f"at most {text(self.limit)} may be used there"
         )
+        idle = ", ".join(f"{each.group!r} {text(each.amount)}" for each in self.kept[:_NAMED])
+        if len(self.kept) > _NAMED:
+            idle += f" and {len(self.kept) - _NAMED} more"
+        keeps = f"; idle groups keep {idle} of it" if self.kept else ""
         return (
             f"group {self.group!r} lacks {text(self.missing)} of {self.key} "
-            f"(request {text(self.asked)}, free {text(max(0, self.available))}); {ends}"
+            f"(request {text(self.asked)}, free {text(max(0, self.available))}); {ends}{keeps}"
         )
 
 

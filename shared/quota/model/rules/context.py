@@ -44,6 +44,8 @@ class Context:
     maxima: GroupMaxima = field(default_factory=GroupMaxima)
     counts_nodes: bool = True
     """Whether capacity comes from nodes, so that it matters which nodes a flavor has."""
+    measured: frozenset[str] | None = None
+    """The flavors whose capacity is known; None: all. A flavor that was just created is not measured yet."""
 
     def has_flavor(self, name: str) -> bool:
         """Return whether the flavor exists; `default` does from the first start."""

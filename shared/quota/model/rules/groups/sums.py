@@ -74,6 +74,8 @@ def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -
         return
     capacity = _capped(context.capacity, tree)
     for key, promised in sorted(sum_of_min(tree[child] for child in tree.children(ROOT)).items()):
+        if context.measured is not None and key.flavor not in context.measured:
+            continue
         has = capacity.get(key, 0)
         if promised > has and context.has_flavor(key.flavor):
             message = (

@@ -5,11 +5,13 @@ See docs/specification.md §9.2.
 
 import pytest
 
+from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.workload import Workload
-from tests.builders import after, pending, running
+from tests.builders import NOW, after, pending, running, world
 from tests.shared.quota.decide.plan_words import decide, waits
 
 
@@ -192,3 +194,16 @@ def test_borrower_in_strict_mode_lacks_the_runtime_of_its_leaf() -> None:
     plan = decide("root 12\n  a 4 w0\n  b 4", work, mode=ReclaimMode.STRICT)
     [found] = [each for each in PendingReasons(plan) if each.workload.key == "ns/new"]
     assert (found.reason.value, found.binding, found.missing) == ("WaitingForQuota", "a", 3)
+
+
+def test_room_that_idle_groups_keep_is_named_and_charge_is_called_charge() -> None:
+    groups = "root 10\n  a 6 l2\n  b 4"
+    work = [running("a", 1, "own"), running("b", 6, "base"), pending("b", 2, "more")]
+    plan = decide(groups, work)
+    [found] = PendingReasons(plan)
+    assert found.message == (
+        "Job 'ns/more' waits: group 'root' lacks 2 of default/gpu (request 2, free 0); "
+        "runs when charge falls to 8; idle groups keep 'a' 3 of it"
+    )
+    explained = explain(measure(world(groups, work), NOW), plan, found.workload)
+    assert [(each.group, each.amount) for each in explained.flavors[0].kept] == [("a", 3)]

@@ -302,3 +302,12 @@ def test_child_can_have_a_max_above_that_of_its_parent_and_a_guarantee_above_wha
 def test_each_cycle_is_listed_once_and_a_group_that_is_its_own_parent_is_none() -> None:
     stored = tree("b/ ^c\nc/ ^b\na/ ^b\ny/ ^x\nx/ ^y\nown/ ^own")
     assert list(cycle_heads(stored)) == ["b", "x"]
+
+
+@pytest.mark.parametrize(("measured", "warned"), [(None, True), (frozenset({"default"}), True), (frozenset(), False)])
+def test_capacity_of_a_flavor_that_is_not_measured_yet_is_not_called_0(
+    measured: frozenset[str] | None, warned: bool
+) -> None:
+    context = rules.Context(flavors={"default": Flavor("default")}, capacity={}, measured=measured)
+    found = rules.check_change(tree(""), tree("a 5"), "a", context)
+    assert ("FirstLevelAboveCapacity" in {each.rule for each in found.warnings}) == warned
