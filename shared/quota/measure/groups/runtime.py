@@ -1,7 +1,8 @@
 """All groups' numbers for one key: requests add up from the leaves, runtime is divided from root, charge adds up again.
 
 A column starts from the previous numbers and computes only what changed: sums take differences, and a parent is divided
-again only where the outcome could differ. Without previous numbers everything has changed; the result is the same.
+again if its runtime or one of its children changed. Without previous numbers everything has changed; the result is the
+same.
 
 See docs/specification.md §3.3 and §3.7.
 """
@@ -12,14 +13,8 @@ from datetime import datetime
 from typing import Final
 
 from shared.quota.measure.fair_share import Sibling, divide
-from shared.quota.measure.group_usage import GroupNumbers, Numbers
-from shared.quota.measure.groups.group_draft import (
-    NO_FAMILY,
-    Family,
-    GroupDraft,
-    sibling_in,
-    want_in,
-)
+from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
+from shared.quota.measure.groups.group_draft import GroupDraft, sibling_in
 from shared.quota.measure.inputs.world import PastUse
 from shared.quota.measure.leaves.leaf_totals import LeafTotals
 from shared.quota.measure.static.potential_available import UNBOUND, Bounds
@@ -32,8 +27,8 @@ from shared.resources import Amount, FlavorResource
 class ColumnState:
     """What a column leaves for the next one of its key, beside the numbers."""
 
-    families: Mapping[str, Family] = field(default_factory=dict)
-    """By parent."""
+    ordered: frozenset[str] = frozenset()
+    """The parents whose division depends on past use: units remained that no whole share covered."""
     waiting: Mapping[str, datetime] = field(default_factory=dict)
     """group -> when the oldest of the pending workloads that count in its subtree was queued."""
 
@@ -59,6 +54,7 @@ class Column:
         self._state = state
         self._drafts: dict[str, GroupDraft] = {}
         self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + tree_index.height)]
+        self._ordered = set(state.ordered)
 
     def mark(self, names: Iterable[str]) -> None:
         """Groups whose limits or bounds changed."""
@@ -69,8 +65,8 @@ class Column:
         """Groups whose past use changed; it matters only where the order of remaining units decided."""
         for name in names:
             parent = self._tree_index.parents.get(name)
-            if parent is not None and self._state.families.get(parent, NO_FAMILY).depends_on_order:
-                self._draft(name).past_use_changed = True
+            if parent is not None and parent in self._state.ordered:
+                self._draft(parent).has_changed_child = True
 
     def set_totals(self, leaf: str, total: LeafTotals) -> None:
         """What `leaf` uses and requests now."""
@@ -104,11 +100,7 @@ class Column:
 
     def state(self) -> ColumnState:
         """Return what the next column of this key starts from."""
-        families = dict(self._state.families)
-        for name, draft in self._drafts.items():
-            if name in self._tree_index.children:
-                families[name] = Family(draft.wants, draft.depends_on_order)
-        return ColumnState(families, self._waiting())
+        return ColumnState(frozenset(self._ordered), self._waiting())
 
     def _waiting(self) -> Mapping[str, datetime]:
         """Since when groups wait now; the previous mapping if nothing has changed."""
@@ -127,12 +119,10 @@ class Column:
     def _draft(self, name: str) -> GroupDraft:
         found = self._drafts.get(name)
         if found is None:
-            previous = self._previous.get(name, {}).get(self._key)
             found = self._drafts[name] = GroupDraft(
                 name,
                 self._tree_index.limit(name, self._key),
-                previous,
-                self._state.families.get(name, NO_FAMILY),
+                self._previous.get(name, {}).get(self._key, NO_NUMBERS),
                 self._state.waiting.get(name),
             )
             self._levels[self._tree_index.depths[name]].append(found)
@@ -147,11 +137,9 @@ class Column:
         parent.used += draft.used - previous.used
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
-        parent.wants += draft.want - want_in(previous)
         if draft.waiting_since != draft.previous_waiting_since:
             self._pass_up_waiting(draft, parent)
-        if draft.is_touched:
-            parent.touched.append(draft)
+        parent.has_changed_child = True
 
     def _pass_up_waiting(self, draft: GroupDraft, parent: GroupDraft) -> None:
         """Keep the parent's oldest; look at all children only when the oldest one itself got younger."""
@@ -167,22 +155,12 @@ class Column:
         return self._state.waiting.get(name) if draft is None else draft.waiting_since
 
     def _divide(self, parent: GroupDraft) -> None:
-        """Set the runtime of the children where it may have changed."""
-        same_runtime = not parent.is_new and parent.runtime == parent.previous.runtime
-        if parent.name not in self._tree_index.children or (same_runtime and not parent.touched):
+        """Set the runtime of the children where it changes."""
+        children = self._tree_index.children.get(parent.name, ())
+        if not children or (parent.runtime == parent.previous.runtime and not parent.has_changed_child):
             return
-        family = self._state.families.get(parent.name, NO_FAMILY)
-        had_enough = family.wants <= parent.previous.runtime
-        if had_enough and parent.wants <= parent.runtime:
-            for child in parent.touched:
-                child.runtime = child.want
-            parent.depends_on_order = False
-        elif not (same_runtime and all(_divides_alike(child, family) for child in parent.touched)):
-            self._divide_all(parent)
-
-    def _divide_all(self, parent: GroupDraft) -> None:
         siblings: dict[str, tuple[Amount, Sibling]] = {}
-        for name in self._tree_index.children[parent.name]:
+        for name in children:
             past_use = self._past_use.get(name, {}).get(self._key, 0)
             draft = self._drafts.get(name)
             if draft is not None:
@@ -193,7 +171,7 @@ class Column:
                 waiting_since = self._state.waiting.get(name)
                 siblings[name] = numbers.runtime, sibling_in(name, numbers, past_use, waiting_since)
         division = divide(parent.runtime, [sibling for _, sibling in siblings.values()])
-        parent.depends_on_order = division.depends_on_order
+        (self._ordered.add if division.depends_on_order else self._ordered.discard)(parent.name)
         for name, runtime in division.runtimes.items():
             if runtime != siblings[name][0]:
                 self._draft(name).runtime = runtime
@@ -205,14 +183,6 @@ class Column:
             difference = draft.contribution() - draft.previous_contribution()
             if difference:
                 self._draft(self._tree_index.parents[draft.name]).charge += difference
-
-
-def _divides_alike(child: GroupDraft, family: Family) -> bool:
-    """Return whether the division gives the same although this child changed, when its parent has what it had."""
-    same_order = not family.depends_on_order or child.is_ordered_as_before()
-    if child.want == want_in(child.previous) and child.divides_as_before():
-        return same_order
-    return same_order and child.stays_hungry()
 
 
 def is_worth_keeping(tree_index: TreeIndex, group: str, key: FlavorResource, numbers: Numbers) -> bool:
