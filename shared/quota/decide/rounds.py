@@ -23,7 +23,7 @@ from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.fill_back import fill_back
-from shared.quota.decide.reclaim.over_limit import cure, excesses
+from shared.quota.decide.reclaim.over_limit import excesses, lower_excess
 from shared.quota.decide.reclaim.over_runtime import judge_over
 from shared.quota.decide.reclaim.planner import ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
@@ -122,7 +122,7 @@ def _start_entitled(inputs: RoundInput) -> Round:
     )
     delays = EvictionDelays(judge_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
     for _, of_group in groupby(over, key=lambda excess: (excess.group, excess.rule)):
-        cure(usage, evictions, waits, delays, tuple(of_group))
+        lower_excess(usage, evictions, waits, delays, tuple(of_group))
     planner = ReclaimPlanner(usage, evictions, claim_steps, waits, delays)
     admission = AdmissionPasses(inputs, claims, block, usage, evictions, waits, planner)
     admission.start_entitled()

@@ -27,7 +27,7 @@ class DivisionRow:
 
     @property
     def runtime(self) -> Amount:
-        """All steps together."""
+        """Return the sum of all steps."""
         return self.first + sum(self.rounds)
 
 
@@ -47,7 +47,7 @@ class DivisionTable:
 
     @property
     def left(self) -> Amount:
-        """What is not dealt; below 0 where more is in use that cannot be reclaimed than there is."""
+        """Return what is not dealt; below 0 where more is in use that cannot be reclaimed than there is."""
         return self.runtime - sum(row.runtime for row in self.rows)
 
 

@@ -38,7 +38,7 @@ class Sibling(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def floor(self) -> Amount:
-        """What the child gets before anything is shared by weight."""
+        """Return what the child gets before anything is shared by weight."""
         return floor_of(self.min, self.guarantee, self.non_preemptible, self.demand)
 
 

@@ -27,7 +27,7 @@ WORDS: Final = {
     "borrowed": "borrowed",
     "lendable": "lendable",
 }
-"""As JSON spells a word -> as Numbers does."""
+"""word as JSON spells it -> the name of the field of Numbers."""
 
 
 def words_of(numbers: Numbers) -> Words:

@@ -45,7 +45,7 @@ def with_raised_min(world: World, group: str, key: FlavorResource, by: Amount) -
 
 
 def _missing_min(tree: Tree, parent: str, key: FlavorResource) -> Amount:
-    """By how much the sum of the children's min exceeds the parent's."""
+    """Return by how much the sum of the children's min exceeds the parent's."""
     return sum(min_of(tree[child], key) for child in tree.children(parent)) - min_of(tree[parent], key)
 
 

@@ -29,7 +29,7 @@ class Search:
         self.workload = workload
         self.explanation = explanation
         self.keys = tuple(dict.fromkeys(_keys(world, workload)))
-        """What it could take."""
+        """The keys that the workload could take."""
         self._trial = trial
         bindings = [each.binding for each in explanation.flavors if each.binding is not None]
         self._hints = [each.missing for each in bindings]

@@ -1,4 +1,4 @@
-"""Whether a claim still stands, and which claims are served now. docs/specification.md §7.11.
+"""Decides whether a claim still stands, and which claims are served now. docs/specification.md §7.11.
 
 Claims are tried before all other workloads, oldest first, and their entitlement is not judged again. A claim needs its
 room only in the current view: all claims together already fit the view after evictions.
@@ -51,7 +51,7 @@ class ClaimSteps:
         return None if _may_take(leaf, preemptor, claim) else "NoLongerFits"
 
     def _may_start_now(self, preemptor: Workload, claim: OpenClaim) -> bool:
-        """Whether the room is there: a claim that ended in this very moment would only send its victims round again."""
+        """Return whether the room is there: a claim that ended right now would only send its victims round again."""
         leaf_usage = self.usage.leaf(preemptor.group)
         return not self.block.holds(leaf_usage) and self.usage.current.fits(
             leaf_usage.path, quantities_of(preemptor, claim.flavors)

@@ -1,7 +1,7 @@
 """No eviction without effect: of all victims of a cycle, those that still fit stay. docs/specification.md §7.5.
 
-What must hold is collected first (each preemptor's room on its path, each excess cured); a victim is filled back when,
-with it present again, all of that still holds. So the set that is left is minimal.
+What must hold is collected first (each preemptor's room on its path, each limit that was exceeded); a victim is filled
+back when, with it present again, all of that still holds. So the set that is left is minimal.
 """
 
 import heapq
@@ -20,7 +20,7 @@ Importance = tuple[bool, int, datetime, QueuePlace]
 
 
 class Needs:
-    """What the victims of a cycle are for: charges and uses that must not be passed."""
+    """Knows what the victims of a cycle are for: the charges and uses that must not be passed."""
 
     __slots__ = ("_charges", "_usage", "_uses")
 
@@ -30,7 +30,7 @@ class Needs:
         self._uses: LimitByKey = {}
         for preemptor in evictions.preemptors:
             self._room_of(preemptor)
-        for (group, key), most in evictions.cured.items():
+        for (group, key), most in evictions.most_used.items():
             self._uses[group, key] = max(most, usage.used_planned.used(group, key))
 
     def _room_of(self, preemptor: Preemptor) -> None:

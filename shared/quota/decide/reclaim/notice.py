@@ -82,7 +82,7 @@ def is_early(victim: Victim, now: datetime) -> bool:
 
 
 def _owes(victim: Victim) -> bool:
-    """Whether its leaf is over its runtime without the starts in it that have not been answered, if that matters."""
+    """Return whether its leaf is over its runtime without the starts that are not answered, if that matters."""
     leaf_usage, key = victim.leaf_usage, victim.key
     if key is None or victim.rule not in OWED or not leaf_usage.unanswered:
         return True

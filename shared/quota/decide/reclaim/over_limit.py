@@ -34,10 +34,10 @@ class Excess(NamedTuple):
 
 
 def excesses(usage: RoundUsage, suspects: Mapping[str, Keys]) -> Iterator[Excess]:
-    """Every group and key whose use is above its ceiling, deepest groups first; then what is above root's runtime.
+    """Yield each group and key whose use is above its ceiling, deepest first; then what is above root's runtime.
 
-    A ceiling that is no tighter than one above it is left to that one: curing that cures both. `suspects`: the keys of
-    which each group may use more than its limit, evicting workloads included.
+    A ceiling that is no tighter than one above it is left to that one: what helps there helps here too. `suspects`:
+    group -> the keys of which it may use more than its limit, evicting workloads included.
     """
     tree = usage.snapshot.world.tree
     for group in sorted(suspects, key=lambda name: (-len(tree.path(name)), name)):
@@ -71,10 +71,10 @@ def _system_part(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
     return usage.used_planned.used(SYSTEM, key) if group == ROOT else 0
 
 
-def cure(
+def lower_excess(
     usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays, over: Sequence[Excess]
 ) -> None:
-    """Vacate whatever lowers the excesses of one group, all its keys together, until they are gone or nobody may go.
+    """Evict whatever lowers the excesses of one group, all its keys together, until they are gone or nobody may go.
 
     All are of one rule. For capacity that is lost, only workloads go that have pods without a place.
     The next victim is the least important workload that uses a key still exceeded, of the leaf furthest over its
@@ -82,7 +82,7 @@ def cure(
     """
     search, group, rule = VictimSearch(usage, delays), over[0].group, over[0].rule
     for excess in over:
-        evictions.cured[group, excess.key] = excess.limit + _system_part(usage, group, excess.key)
+        evictions.most_used[group, excess.key] = excess.limit + _system_part(usage, group, excess.key)
     queue = [(_place(usage, leaf, over), leaf) for leaf in _leaves(usage, over)]
     heapq.heapify(queue)
     candidates: dict[str, Iterator[RunningWorkload]] = {}
@@ -147,6 +147,6 @@ def _leaves(usage: RoundUsage, over: Sequence[Excess]) -> Iterator[str]:
 def _place(usage: RoundUsage, leaf: str, over: Sequence[Excess]) -> Fraction:
     """Lowest first: how far the leaf is over its runtime, in proportion to the limit, on the key where it is most.
 
-    It only grows while victims go and keys are cured, so that an entry of the queue is never too late.
+    It only grows while victims go and fewer keys are exceeded, so that an entry of the queue is never too late.
     """
     return -max(Fraction(usage.planned.over_runtime(leaf, each.key), max(1, each.limit)) for each in over)

@@ -33,7 +33,7 @@ def recycle_strictly(
 
 
 def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan) -> Counter[FlavorResource]:
-    """By key, what counted there until now and has just got its room in another flavor.
+    """Return per key what counted there until now and has just got its room in another flavor.
 
     So much of a runtime may come back to others with the next measuring. Who is over by no more than that is not
     recycled yet: two jobs could else take turns in evicting each other indefinitely.

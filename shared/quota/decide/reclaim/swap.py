@@ -51,7 +51,7 @@ class Swaps:
                 queue.wait(head.workload)
 
     def _leaves(self) -> set[str]:
-        """Leaves in which a swap might be planned, or a workload waits for evictions under way instead of a swap."""
+        """Return the leaves in which a swap might be planned, or a workload waits for evictions under way instead."""
         swapping, known = self.inputs.cache.of(Sort.SWAPPING), self.inputs.cache.leaves
         found = {name for name in swapping if known[name].could_swap or self.usage.is_touched(name)}
         if self._is_evicting or self.inputs.cache.of(Sort.EVICTING):
@@ -63,7 +63,7 @@ class Swaps:
         return bool(self.evictions.victims or self.evictions.forced)
 
     def _may_come_anyway(self, swapping: Iterable[str]) -> Iterator[str]:
-        """Of these leaves, those to which more of something is available once all evictions have ended."""
+        """Yield those of these leaves to which more of something is available once all evictions have ended."""
         usage, leaves = self.usage, self.usage.snapshot.leaves
         keys = tuple(usage.snapshot.numbers[ROOT])
         relieved = {
@@ -140,7 +140,7 @@ class Swaps:
         return False
 
     def _make_place(self, preemptor: Preemptor) -> bool:
-        """Vacate lower-priority work, least important first, until the leaf's use is within the preemptor's bounds."""
+        """Evict lower-priority work, least important first, until the leaf's use is within the preemptor's bounds."""
         search, leaf_usage = VictimSearch(self.usage, self.delays), preemptor.leaf_usage
         reason, rule = EvictionReason.PREEMPTED, EvictionRule.SWAP
         for key, most in preemptor.bounds:

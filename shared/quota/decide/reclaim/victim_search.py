@@ -31,7 +31,7 @@ class EvictionDelays:
 
 
 Branch = tuple[bool, int, str]
-"""Whether it has a weight, how far it is over its runtime in proportion to that (negated), its name."""
+"""A child that is over its runtime: whether it has a weight, minus its excess in proportion to that, its name."""
 
 
 class VictimSearch:
@@ -140,7 +140,7 @@ class VictimSearch:
         return self._is_past(leaf_usage.order(self.usage.now).exempt_until(running))
 
     def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
-        """Whether `group` has been over for the leaf's grace period without a break; first seen now is since now."""
+        """Return whether `group` has been over for the leaf's grace period without a break, which begins when seen."""
         since = self._delays.over_since.get((group, key), self.usage.now)
         return self._is_past(later(since, leaf_usage.leaf.reclaim.grace_period))
 
@@ -152,7 +152,7 @@ class VictimSearch:
 
 
 def _lost(workload: Workload, now: datetime) -> datetime:
-    """Since when pods of this workload have no place: since its start, or since it was not ready any more."""
+    """Return since when pods of this workload have no place: since its start, or since it was not ready any more."""
     admission = workload.admission
     if admission is None or (admission.was_ready and admission.unready_since is None):
         return now

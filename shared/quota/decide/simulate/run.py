@@ -43,7 +43,7 @@ class SimulationRun:
 
 
 EndOrder = Callable[[Sequence[Workload]], Iterable[Workload]]
-"""Of all workloads that are being evicted, at least one, those that end before the next cycle: at least one."""
+"""Given the workloads that are being evicted, returns those that end before the next cycle: at least one."""
 
 
 def all_at_once(evicting: Sequence[Workload]) -> Iterable[Workload]:

@@ -48,12 +48,12 @@ def evicting_in(world: World) -> list[Workload]:
 
 
 def end_evictions(world: World, but: Collection[WorkloadId] = ()) -> World:
-    """The world once the pods of evicted workloads have ended, except those of the workloads named."""
+    """Return the world once the pods of evicted workloads have ended, except those of the workloads named."""
     return end_now(world, [each for each in evicting_in(world) if each.id not in but])
 
 
 def end_now(world: World, ending: Iterable[Workload]) -> World:
-    """The world once the pods of these workloads have ended, which are being evicted."""
+    """Return the world once the pods of these workloads have ended, which are being evicted."""
     return world.with_changes((workload, replace(workload, admission=None)) for workload in ending)
 
 

@@ -81,7 +81,7 @@ def predict_in_steps(before: World, after: World, now: datetime, known: Snapshot
 
 
 def _depending(world: World, together: SimulationRun, now: datetime) -> dict[WorkloadId, Workload]:
-    """The workloads that run at the end, or were evicted, in one order in which evicted ones end and not in another."""
+    """Return the workloads that run at the end, or are evicted, in one order of ends and not in another."""
     found: dict[WorkloadId, Workload] = {}
     running, evicted = _running(together), _evictions(together)
     for order in ORDERS if together.most_ending > 1 else ():

@@ -50,15 +50,15 @@ class Victim:
 class EvictionPlan:
     """The victims and preemptors of one round. What they change in the usage is for their steps to do."""
 
-    __slots__ = ("_counted", "cured", "delayed", "forced", "preemptors", "victims")
+    __slots__ = ("_counted", "delayed", "forced", "most_used", "preemptors", "victims")
 
     def __init__(self) -> None:
         self.victims: list[Victim] = []
-        """For preemptors, or to cure an excess; victims that are not needed are filled back."""
+        """For preemptors, or against an excess; victims that are not needed are filled back."""
         self.forced: list[Victim] = []
         """Evicted in any case: stopped groups, failed starts, Strict mode."""
-        self.cured: dict[GroupKey, Amount] = {}
-        """The most that used can be: the limits for which workloads are evicted."""
+        self.most_used: dict[GroupKey, Amount] = {}
+        """(group, key) -> the most that used can be: the limits for which workloads are evicted."""
         self.preemptors: list[Preemptor] = []
         self.delayed: list[Preemptor] = []
         """Their capacity is reserved, although their victims cannot be evicted yet."""

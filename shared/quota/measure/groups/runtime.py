@@ -57,24 +57,24 @@ class Column:
         self._ordered = set(state.ordered)
 
     def mark(self, names: Iterable[str]) -> None:
-        """Groups whose limits or bounds changed."""
+        """Compute these groups again: their limits or bounds changed."""
         for name in names:
             self._draft(name)
 
     def mark_past_use(self, names: Iterable[str]) -> None:
-        """Groups whose past use changed; it matters only where the order of remaining units decided."""
+        """Divide the parents of these groups again, where their past use decided who got the units that remained."""
         for name in names:
             parent = self._tree_index.parents.get(name)
             if parent is not None and parent in self._state.ordered:
                 self._draft(parent).has_changed_child = True
 
     def set_totals(self, leaf: str, total: LeafTotals) -> None:
-        """What `leaf` uses and requests now."""
+        """Set what `leaf` uses and requests now."""
         draft = self._draft(leaf)
         draft.used, draft.non_preemptible, draft.request, draft.waiting_since = total
 
     def change_system(self, before: LeafTotals, after: LeafTotals) -> None:
-        """What `system` used and uses now: it counts in root's sums, but neither in charge nor in the division."""
+        """Replace what `system` used by what it uses: it counts in root's sums, not in charge or the division."""
         root = self._draft(ROOT)
         root.used += after.used - before.used
         root.non_preemptible += after.non_preemptible - before.non_preemptible

@@ -100,7 +100,7 @@ class WorkloadSet:
     non_preemptible_shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
     """The workloads of `non_preemptible`, by shape."""
     use: Mapping[FlavorResource, KeyUse] = field(default_factory=lambda: MappingProxyType({}))
-    """What admitted and evicting workloads use; only keys of which something is used."""
+    """key -> what admitted and evicting workloads use; only keys of which something is used."""
 
     @staticmethod
     def of(workloads: Iterable[Workload]) -> "WorkloadSet":

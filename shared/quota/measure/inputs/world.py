@@ -39,9 +39,9 @@ class World:
     largest_nodes: LargestNodes | None = None
     """The largest of `nodes`, kept by who knows what has changed; None: they are looked for when needed."""
     unmanaged: Mapping[FlavorResource, Amount] = field(default_factory=dict)
-    """What pods that Quotree does not manage use, on nodes of the flavor."""
+    """key -> what pods that Quotree does not manage use, on nodes of the flavor."""
     system: Mapping[FlavorResource, Amount] = field(default_factory=dict)
-    """What pods of the group `system` use beside its workloads."""
+    """key -> what pods of the group `system` use beside its workloads."""
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     over_since: OverSince = field(default_factory=dict)
     past_use: PastUse = field(default_factory=dict)

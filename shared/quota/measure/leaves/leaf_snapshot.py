@@ -72,11 +72,11 @@ class LeafSnapshot:
     without_place: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready, whether or not the leaf waits for that."""
     claims: Mapping[PreemptorId, OpenClaim]
-    """By preemptor: claims of this leaf's pending workloads."""
+    """preemptor -> the claim of this leaf's pending workload."""
     next_change: datetime | None
     """When the passing of time alone changes this leaf: the end of a back-off, or of the head's patience."""
     totals: TotalsByKey
-    """What the leaf uses and requests, by key; its Numbers are computed from it."""
+    """key -> what the leaf uses and requests; its Numbers are computed from it."""
     eligibility: FlavorEligibility = field(repr=False)
 
     @property

@@ -71,7 +71,7 @@ def sum_leaf(
 
 
 class _Counted:
-    """What pending workloads count, by key: their amounts together, and when the oldest of them was queued."""
+    """Adds up what pending workloads count of each key, and remembers when the oldest of them was queued."""
 
     def __init__(self) -> None:
         self.amounts: dict[FlavorResource, Amount] = {}

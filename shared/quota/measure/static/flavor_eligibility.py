@@ -47,7 +47,7 @@ class FlavorOffer:
     uncovered: Uncovered
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
     devices: DeviceResources | None = None
-    """As which resources devices count: nodes are not compared with these."""
+    """Says as which resources devices count: nodes are not compared with these."""
     _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
     def why_not(self, workload: Workload, placement: Placement, name: str, choice: Codependent) -> str | None:
@@ -102,7 +102,7 @@ class FlavorEligibility:
         self._asks_for_min = False
         """Whether some answer depends on effectiveMin."""
         self._largest: dict[FlavorResource, Amount] = {}
-        """By key, the largest request that was compared with what the leaf could get."""
+        """key -> the largest request that was compared with what the leaf could get."""
         self._group = group
         self._offer = offer
         self._bound_of = bound_of
@@ -111,7 +111,7 @@ class FlavorEligibility:
         self._counted: dict[Shape, CountedAmounts] = {}
         self._keys: dict[tuple[FlavorResource, ...], tuple[FlavorResource, ...]] = {}
         self._split: dict[tuple[str, ...], tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]] = {}
-        """By requested resources: those of each codependent set, and those that no entry covers."""
+        """requested resources -> those of each codependent set, and those that no entry covers."""
 
     def revised(
         self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound], most: int

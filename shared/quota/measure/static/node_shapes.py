@@ -16,7 +16,7 @@ from shared.quota.model.tree import Amounts
 from shared.resources import Amount
 
 NodeShape = tuple[tuple[str, Amount], ...]
-"""What a node offers, by resource; without resources that are not counted."""
+"""resource -> what a node offers of it; without resources that are not counted."""
 
 
 class NodeShapes:

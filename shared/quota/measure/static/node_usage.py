@@ -56,7 +56,7 @@ class UsingPod(msgspec.Struct, frozen=True):
     ends_by: datetime | None = None
     """Until when a deleted pod has to have ended: its kubelet then kills it."""
     claims: tuple[PodResourceClaim, ...] = ()
-    """By which claims it takes devices."""
+    """The claims by which the pod takes devices."""
 
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
@@ -266,7 +266,7 @@ class NodeUsage:
         return "" if pod is None else f"{pod.namespace}/{pod.name}"
 
     def _is_managed(self, pod: UsingPod) -> bool:
-        """By its Job or pod group, or, if it joined that later, by itself."""
+        """Return whether it is managed: by its Job or pod group, or, if it joined that later, by itself."""
         return self.is_managed(_owner(pod)) or self.is_managed(pod.uid)
 
     def _judge(self, uid: str) -> _Counted | None:

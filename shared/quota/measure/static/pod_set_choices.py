@@ -49,7 +49,7 @@ def totals(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> Counted:
 
 
 def most_of(parts: Iterable[Counted]) -> Counted:
-    """Of every key the largest amount."""
+    """Return the largest amount of every key."""
     found: dict[FlavorResource, Amount] = {}
     for part in parts:
         for key, amount in part:

@@ -33,13 +33,13 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     kept: Amount = 0
     """min(guarantee, certain_min): what it keeps while idle."""
     below: Amount = 0
-    """What its children cost it together while idle."""
+    """The cost of its children together while they are idle."""
     room: Amount = 0
     """The largest charge that could ever fit; NO_ROOM where none could."""
 
     @property
     def idle(self) -> Amount:
-        """What it costs its parent while nothing runs in it."""
+        """Return what the group costs its parent while nothing runs in it."""
         return max(self.kept, self.below)
 
 
@@ -83,7 +83,7 @@ class _BoundDraft:
 
     @property
     def idle(self) -> Amount:
-        """As Bound has it."""
+        """Return what the group costs its parent while nothing runs in it."""
         return max(self.kept, self.below)
 
     def closed(self) -> Bound:

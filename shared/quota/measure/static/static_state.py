@@ -28,15 +28,15 @@ class StaticState:
     offer: FlavorOffer
     """The flavors that exist; the same object until they, their largest nodes or `resources.uncovered` change."""
     leaf_settings: Mapping[str, LeafSettings]
-    """By leaf."""
+    """leaf -> the settings in force there."""
     inactive: Mapping[str, Inactive]
     orphaned: tuple[WorkloadSet, ...]
     system: AmountByKey
-    """used(system)."""
+    """key -> used(system)."""
     outside: AmountByKey
-    """What comes off root's runtime: used(system), unmanaged pods, workloads without a leaf."""
+    """key -> what is subtracted from root's runtime: used(system), unmanaged pods, workloads without a leaf."""
     runtimes: AmountByKey
-    """runtime(root)."""
+    """key -> runtime(root)."""
     bounds: Mapping[FlavorResource, Bounds]
     changed: Mapping[FlavorResource, frozenset[str]]
     """key -> the groups whose bounds for it differ from the previous ones."""

@@ -34,7 +34,7 @@ class TreeIndex:
     """Root first, parents before children."""
     parents: Mapping[str, str]
     children: Mapping[str, tuple[str, ...]]
-    """By name; only of groups that have some."""
+    """parent -> the names of its children."""
     depths: Mapping[str, int]
     height: int
     """The depth of the deepest group; root's is 0."""
@@ -138,7 +138,7 @@ def _with_capacity(known: TreeIndex, capacity: Mapping[FlavorResource, Amount]) 
 def _inherit(
     tree: Tree, order: list[str], parents: Mapping[str, str], previous: TreeIndex | None
 ) -> tuple[dict[str, Caps], dict[str, Caps]]:
-    """What every group inherits for an absent max, and what its children do; the same objects where nothing changed."""
+    """Return what each group, and what its children, inherit for an absent max; known objects where nothing changed."""
     caps: dict[str, Caps] = {}
     below: dict[str, Caps] = {}
     for name in order:

@@ -152,7 +152,7 @@ def test_lost_capacity_evicts_only_workloads_with_unplaced_pods() -> None:
     ]
 
 
-def test_excess_over_a_ceiling_is_cured_before_lost_capacity() -> None:
+def test_excess_over_a_ceiling_comes_before_lost_capacity() -> None:
     work = [running("a", 3, "first", ready=False), running("a", 3, "next"), running("a", 3, "last", since=after(1))]
     assert evictions(lost(*work, groups="a 4..7\nb 4")) == ["last Ceiling"]
 
