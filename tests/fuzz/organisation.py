@@ -87,6 +87,11 @@ def bring_in(rest: Rest) -> dict[str, str]:
     return {each.namespace: each.group for each in late}
 
 
+def latest_revision(rest: Rest) -> int:
+    """The revision of a list of now."""
+    return int(rest.request("GET", "/api/v1/namespaces")[1]["metadata"]["resourceVersion"])
+
+
 def _editing(tenant: Tenant) -> dict[str, Any]:
     """The documented role of a leaf's editor, for the group of its own."""
     names = [tenant.group or tenant.groups[0]]
