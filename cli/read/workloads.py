@@ -10,12 +10,12 @@ from cli.read.kind_objects import WorkloadRead, namespace_of, read_kind_objects
 from cli.read.objects import ManifestObjects
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
-from shared.api.core.metadata import LONG_AGO
-from shared.api.core.pod import Pod
+from shared.api.core.metadata import LONG_AGO, Metadata
+from shared.api.core.pod import Pod, PodSpec
 from shared.quota.model.device_flavors import with_all_devices
 from shared.quota.model.devices import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts
-from shared.quota.model.read.jobs import ObjectState, workload_of_job
+from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
 from shared.quota.model.read.pods import (
     pod_group_of,
     started_group_of,
@@ -24,6 +24,7 @@ from shared.quota.model.read.pods import (
     workload_of_pod_group,
 )
 from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.workloads.object_size import check_size, object_size
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import DEFAULT, SYSTEM, Group, Tree
@@ -100,12 +101,23 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
 
 def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:
     reading = workload_of_job(job, cluster.of(namespace_of(job.metadata)), settings)
-    return WorkloadRead(f"Job/{job.metadata.key}", job.metadata, reading, (job.spec.template.spec,), job.spec)
+    name, spec = f"Job/{job.metadata.key}", job.spec.template.spec
+    refused = _too_large(name, job.metadata, spec, reading)
+    return WorkloadRead(name, job.metadata, reading, (spec,), job.spec, refused=refused)
 
 
 def _read_pod(pod: Pod, cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:
     reading = workload_of_pod(pod, cluster.of(namespace_of(pod.metadata)), settings)
-    return WorkloadRead(pod_name(pod), pod.metadata, reading, (pod.spec,))
+    name = pod_name(pod)
+    refused = _too_large(name, pod.metadata, pod.spec, reading)
+    return WorkloadRead(name, pod.metadata, reading, (pod.spec,), refused=refused)
+
+
+def _too_large(name: str, metadata: Metadata, spec: PodSpec, reading: Reading) -> tuple[Violation, ...]:
+    """Return what the webhook would refuse of a managed workload; the size of a file says nothing about the object."""
+    if reading.state is ObjectState.UNMANAGED:
+        return ()
+    return tuple(check_size(name, None, object_size(0, metadata, spec)))
 
 
 def pod_name(pod: Pod) -> str:

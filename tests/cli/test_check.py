@@ -157,3 +157,11 @@ def test_every_finding_names_its_file_and_line(tmp_path: Path) -> None:
     ] == []
     placed = [f"file={each['file']},line={each['line']},title={each['rule']}" for each in findings]
     assert [line for line, place in zip(found("github").splitlines(), placed, strict=True) if place not in line] == []
+
+
+def test_workload_that_names_too_many_resources_is_refused_as_by_the_webhook(tmp_path: Path) -> None:
+    many = ", ".join(f"example.com/r{number}: 0" for number in range(65))
+    job = JOB.replace("image: none", f"image: none, resources: {{requests: {{{many}}}}}")
+    code, found = check_output(tmp_path, GROUP % ("vision", f"{{{QUOTAS}}}") + job)
+    assert code == 1
+    assert any("has 65 different resources, a managed workload has at most 64" in each for each in found)

@@ -8,11 +8,15 @@ from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS, Resource
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import Group, Tree
+from shared.telemetry import get_logger
 from webhook.quota.edits import FLAVOR, GROUP, number, read_version
 from webhook.quota.reservations import StoredVersion
 
 EVERYTHING = 0
 """The limit for a complete list: the API server then answers it from its cache, made consistent."""
+
+
+log = get_logger(__name__)
 
 
 class StoredState:
@@ -62,7 +66,9 @@ class ConsistentReader:
             if metadata.deletion_timestamp:
                 leaving.append(name)
             known = self._groups.get(name)
-            groups[name] = known if known is not None and known[0] == version else (version, read_group(raw))
+            groups[name] = (
+                known if known is not None and known[0] == version else (version, self._read_group(name, raw))
+            )
             versions[GROUP, name] = version
         if flavors:
             for raw in (await self._list(RESOURCE_FLAVORS))[0]:
@@ -72,6 +78,15 @@ class ConsistentReader:
             self._tree = self._rebuilt(groups)
             self._groups = groups
         return StoredState(self._tree, versions, leaving, revision, is_newest=True)
+
+    def _read_group(self, name: str, raw: msgspec.Raw) -> Group:
+        """Return the group; as it was known where reading it fails, so that edits of others are judged all the same."""
+        try:
+            return read_group(raw)
+        except Exception:
+            log.exception("Group not read: our own bug", group=name)
+            known = self._groups.get(name)
+            return Group(name) if known is None else known[1]
 
     def _rebuilt(self, groups: Mapping[str, tuple[StoredVersion, Group]]) -> Tree:
         """Return the tree of these groups, derived from the previous one where little has changed."""

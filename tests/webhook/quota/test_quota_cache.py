@@ -1,15 +1,20 @@
 """What the webhook keeps of QuotaGroups: of their status, and which of them are stored."""
 
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.kube.client import Client
 from shared.kube.watch.cache import Cache, Change
 from shared.kube.watch.watches import Watches
-from shared.quota.model.tree import ROOT
+from shared.quota.model.read.groups import read_group
+from shared.quota.model.tree import ROOT, Group
+from webhook.quota.consistent_read import ConsistentReader
 from webhook.quota.edits import GROUP
 from webhook.quota.quota_cache import QuotaCache, StoredGroup, group_record
 
@@ -74,3 +79,20 @@ def test_cached_groups_are_those_stored_however_events_are_batched(
         assert (version_of.resource_version if version_of else None) == (
             records[name].resource_version if name in records else None
         )
+
+
+async def test_group_that_cannot_be_read_does_not_keep_others_from_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stored:
+        async def list_pages(self, *_: object, **__: object) -> AsyncIterator[SimpleNamespace]:
+            names = ("good", "bad")
+            items = [msgspec.Raw(msgspec.json.encode({"metadata": {"name": each, "uid": each}})) for each in names]
+            yield SimpleNamespace(items=items, resource_version="7")
+
+    def failing(raw: bytes) -> Group:
+        if b"bad" in bytes(raw):
+            raise LookupError
+        return read_group(raw)
+
+    monkeypatch.setattr("webhook.quota.consistent_read.read_group", failing)
+    stored = await ConsistentReader(cast("Client", Stored())).read(flavors=False)
+    assert {"good", "bad"} <= stored.tree.groups.keys()
