@@ -77,7 +77,8 @@ def _page(frame: Frame, workload: Workload, data: Json, kinds: Mapping[str, str]
         "timeline": _timeline(workload, data, frame.now),
         "flavors": [_flavor(each, kinds) for each in data["flavors"] if each["binding"] or each.get("refused")],
         "remedies": [
-            {"text": remedy_text(each), "edits": edits_of(frame.world.tree, each)} for each in data["remedies"]
+            {"do": each["do"], "text": remedy_text(each), "edits": edits_of(frame.world.tree, each)}
+            for each in data["remedies"]
         ],
         "startsAt": data.get("startsAt"),
         "running": [line.strip() for line in running_lines(running)] if running else [],

@@ -62,7 +62,7 @@ def test_page_lists_for_a_tenant_what_it_cannot_read(ask: Asking, tenant: Path, 
         page.get_by_role("link", name="language").click()
         expect(page.get_by_role("row", name="default/waits")).to_be_visible(timeout=PATIENCE)
         page.get_by_role("link", name="default/waits").first.click()
-        expect(page.locator("main")).to_contain_text("Your rights do not show everything that the reason depends on.")
+        expect(page.locator("main")).to_contain_text("this is what its last event says.")
 
 
 def test_page_behind_a_proxy_updates_for_users_with_access(quotree: Quotree, ask: Asking, strict: Strict) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Strict, shown
 from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organisation, past_of_organisation
-from tests.builders import running
+from tests.builders import pending, running, world
 from tests.dashboard.site import frame_of
 
 PAGES = [
@@ -314,14 +314,15 @@ def test_refused_edit_shows_the_rule_alone(strict: Strict) -> None:
 
 
 def test_a_remedy_is_tried_on_the_page(strict: Strict) -> None:
-    with shown(organisation()) as dashboard:
+    limited = world("root 8\n  a 2..4 w0\n  b 6", [running("a", 2, "first"), pending("a", 4, "second")])
+    with shown(frame_of(limited)) as dashboard:
         page = strict.open(dashboard.address)
-        _go(page, "#/workload/Job/ns%2Fcheck-8")
-        remedy = page.locator(".remedies li", has_text="raise min of vision-eval")
+        _go(page, "#/workload/Job/ns%2Fsecond")
+        remedy = page.locator(".remedies li", has_text="raise max of a by 2")
         remedy.get_by_role("button", name="What if?").click(timeout=30_000)
-        expect(remedy.locator(".answer")).to_contain_text("ns/check-8", timeout=30_000)
-        remedy.locator(".answer").get_by_role("link", name="ns/check-8").first.click()
-        expect(page.locator("h1")).to_have_text("Job ns/check-8")
+        expect(remedy.locator(".answer")).to_contain_text("1 workload starts", timeout=30_000)
+        remedy.locator(".answer").get_by_role("link", name="ns/second").click()
+        expect(page.locator("h1")).to_have_text("Job ns/second")
 
 
 def test_holders_of_what_a_workload_waits_for_are_links(strict: Strict) -> None:
@@ -370,3 +371,13 @@ def test_printed_page_has_no_controls(strict: Strict) -> None:
         expect(page.locator("#nav")).to_be_hidden()
         expect(page.locator("#key")).to_be_hidden()
         expect(page.locator(".chart")).to_be_visible()
+
+
+def test_remedies_about_many_other_workloads_are_folded(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/workload/Job/ns%2Fcheck-3")
+        folded = page.locator(".remedies summary", has_text=re.compile(r"when one ends of \d+ workloads"))
+        folded.click(timeout=30_000)
+        expect(page.locator(".remedies").get_by_text("when ns/index of search ends")).to_be_visible()
+        assert page.locator(".remedies > li").count() < 8

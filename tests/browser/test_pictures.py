@@ -19,7 +19,7 @@ PICTURES: Final = Path(__file__).parents[2] / "docs" / "pictures"
 SHOTS: Final = {
     "dashboard-overview": "#/",
     "dashboard-group": "#/group/research",
-    "dashboard-workload": "#/workload/Job/ns%2Fcheck-8",
+    "dashboard-workload": "#/workload/Job/ns%2Flarge-0",
 }
 HEIGHTS: Final = {"dashboard-overview": 1020, "dashboard-group": 900, "dashboard-workload": 820}
 SCHEMES: Final = ("light", "dark")

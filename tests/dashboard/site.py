@@ -1,11 +1,14 @@
 """A dashboard served for a test: from frames that the test makes, or as the command serves a real cluster."""
 
 import asyncio
+import json
 import os
 import re
 import subprocess
 import sys
 import time
+import urllib.parse
+import urllib.request
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -131,6 +134,16 @@ def commanded(kubeconfig: Path, *words: str) -> Iterator[str]:
             yield address
         finally:
             process.terminate()
+
+
+def read_page(address: str, path: str, **query: str) -> Any:
+    """What the page at the printed address is told."""
+    origin, _, token = address.partition("/#token=")
+    asked = urllib.request.Request(
+        f"{origin}/api/{path}?{urllib.parse.urlencode(query)}", headers={"Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        return json.load(answer)
 
 
 def start(ask: Asking, name: str, group: str, cpu: int) -> None:

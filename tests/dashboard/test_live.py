@@ -3,7 +3,6 @@
 import json
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -13,20 +12,11 @@ import pytest
 
 from dashboard.app import USER_AGENT
 from dev.controlplane.quotree import Quotree
-from tests.dashboard.site import commanded, start
+from tests.dashboard.site import commanded, read_page, start
 from tests.e2e.kubectl_steps import Asking
 
 pytestmark = pytest.mark.apiserver
 PATIENCE = 60.0
-
-
-def _get(address: str, path: str, **query: str) -> Any:
-    origin, _, token = address.partition("/#token=")
-    asked = urllib.request.Request(
-        f"{origin}/api/{path}?{urllib.parse.urlencode(query)}", headers={"Authorization": f"Bearer {token}"}
-    )
-    with urllib.request.urlopen(asked, timeout=30) as answer:
-        return json.load(answer)
 
 
 def _until(found: Callable[[], Any]) -> Any:
@@ -44,11 +34,13 @@ def _until(found: Callable[[], Any]) -> Any:
 
 
 def _listed(address: str, group: str, part: str) -> list[str]:
-    return [each["workload"] for each in _get(address, "queue", group=group, part=part)["items"]]
+    return [each["workload"] for each in read_page(address, "queue", group=group, part=part)["items"]]
 
 
 def _remedies(address: str, job: str) -> list[str]:
-    return [f"  {each['text']}" for each in _get(address, "workload", kind="Job", key=job, remedies="1")["remedies"]]
+    return [
+        f"  {each['text']}" for each in read_page(address, "workload", kind="Job", key=job, remedies="1")["remedies"]
+    ]
 
 
 def _printed_remedies(text: str) -> list[str]:
@@ -95,8 +87,10 @@ def test_dashboard_writes_nothing_to_the_cluster(quotree: Quotree, ask: Asking) 
     with commanded(quotree.cluster.kubeconfig) as address:
         _until(lambda: _first_event(address)["complete"])
         ask.submit("one", "vision", 1)
-        _until(lambda: _get(address, "workload", kind="Job", key="default/one", remedies="1")["state"] == "Running")
-        assert _get(address, "group", name="vision")["path"] == ["root", "research", "vision"]
+        _until(
+            lambda: read_page(address, "workload", kind="Job", key="default/one", remedies="1")["state"] == "Running"
+        )
+        assert read_page(address, "group", name="vision")["path"] == ["root", "research", "vision"]
     own = [each for each in quotree.cluster.audit_events() if each.user_agent == USER_AGENT]
     assert {each.verb for each in own} == {"get", "list", "watch"}
 
@@ -117,7 +111,7 @@ def test_tenant_sees_what_it_may_read_and_a_list_of_the_rest(quotree: Quotree, a
 
         _until(lambda: counted() == {"language": (1, 0), "vision": (0, 1)})
         _until(lambda: _listed(address, "language", "pending") == ["default/waits"])
-        recorded = _until(lambda: _waits(_get(address, "workload", kind="Job", key="default/waits")))
+        recorded = _until(lambda: _waits(read_page(address, "workload", kind="Job", key="default/waits")))
         assert "lacks" in recorded
 
 

@@ -7,6 +7,8 @@ import { tryEdits } from "../parts/effects.js";
 import { age, moment } from "../parts/words.js";
 
 const MOST = 8;
+const FEW = 2;
+const ALIKE = { WaitFor: "when one ends of", Evict: "evict one of" };
 
 const hint = (text) => el("p", { class: "hint" }, text);
 
@@ -59,10 +61,23 @@ function remedy(each) {
   return el("li", {}, el("p", { class: "tools" }, el("span", {}, each.text), button), answer);
 }
 
+/** The remedies; of many about one other workload each, the number, and the list on demand. */
+function remedyList(remedies) {
+  const alike = Object.entries(ALIKE).map(([does, title]) => [title, remedies.filter((each) => each.do === does)]);
+  const folded = alike.filter(([, found]) => found.length > FEW);
+  const shown = remedies.filter((each) => !folded.some(([, found]) => found.includes(each)));
+  return el(
+    "ul",
+    { class: "remedies" },
+    shown.map(remedy),
+    folded.map(([title, found]) => el("li", {}, el("details", {}, el("summary", {}, `${title} ${found.length} workloads`), el("ul", {}, found.map(remedy))))),
+  );
+}
+
 function remedies(page, isTrying) {
   if (page.state !== "Pending") return null;
   if (isTrying) return card("What would let it start", hint("trying what would let it start …"));
-  if (page.remedies.length) return card("What would let it start, each alone", el("ul", { class: "remedies" }, page.remedies.map(remedy)));
+  if (page.remedies.length) return card("What would let it start, each alone", remedyList(page.remedies));
   return page.startsAt ? card("What would let it start", el("p", {}, `It starts by itself at ${moment(page.startsAt)}.`)) : null;
 }
 

@@ -1,11 +1,14 @@
 """The command line and the dashboard ask the visibility API, with the rights of their user."""
 
 import asyncio
+import json
 import os
 import subprocess
+import urllib.error
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.quota.measure.inputs.world import PastUse
 from shared.quota.model.settings import QuotaSettings
 from shared.resources import FlavorResource
+from tests.dashboard.site import commanded, read_page
 from tests.e2e.visibility.manifests import READER, TREE
 from tests.e2e.visibility.steps import HIDDEN, rows, run_command, submit, tenant, wait_for
 
@@ -94,6 +98,29 @@ def test_cli_uses_the_history_of_the_leader_or_reports_that_it_is_missing(
 
     wait_for(lambda: not reports_that_it_is_old(), "it asks the leader")
     assert reports_that_it_is_old("--as", "reader")
+
+
+def test_dashboard_shows_a_tenant_what_the_api_explains(quotree: Quotree) -> None:
+    with commanded(tenant(quotree, "team-a"), "--namespace=team-a") as address:
+
+        def page() -> Any:
+            try:
+                return read_page(address, "workload", kind="Job", key="team-a/own", remedies="1")
+            except urllib.error.HTTPError:
+                return {"source": ""}
+
+        wait_for(lambda: page()["source"].endswith("this is what the visibility API says."), "own is explained")
+        found = page()
+        (flavor,) = found["flavors"]
+        assert "a workload of nlp" in [each["named"] for each in flavor["holders"]]
+        assert found["remedies"]
+        assert [each for each in HIDDEN if each in json.dumps(found)] == []
+
+        def listed() -> list[tuple[int, str]]:
+            items = read_page(address, "queue", group="vision")["items"]
+            return [(each["place"], each["reason"]) for each in items]
+
+        wait_for(lambda: listed() == [(2, "WaitingForQuota")], "the queue has place and reason")
 
 
 def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> None:
