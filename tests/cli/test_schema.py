@@ -1,6 +1,7 @@
 """`quotree schema`: JSON Schemas by which kubeconform finds what the API server would refuse."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
+from tests.documentation import blocks
 from tests.repository import ROOT
 
 NAMES = ["quotagroup_v1alpha1.json", "resourceflavor_v1alpha1.json"]
@@ -79,6 +81,18 @@ def test_kubeconform_accepts_the_examples(program: Path, schemas: Path) -> None:
     documents = [each for each in yaml.safe_load_all(text) if each]
     assert len(documents) > 3
     assert check(program, schemas, *documents) == (0, [])
+
+
+def test_documented_command_checks_a_folder(program: Path, tmp_path: Path) -> None:
+    lines = [line for block in blocks("docs/gitops.md") for line in block.splitlines()]
+    (command,) = [line for line in lines if line.startswith("kubeconform ")]
+    assert CliRunner().invoke(schema.command, ["--output", str(tmp_path / "schemas")]).exit_code == 0
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples/tree.yaml").write_text((ROOT / "examples/1-organisation.yaml").read_text())
+    # The schemas of Kubernetes' own kinds are fetched from the internet: not here.
+    words = shlex.split(command.replace("-schema-location default ", ""))[1:]
+    done = subprocess.run([str(program), *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 REFUSED = {

@@ -14,7 +14,12 @@ ONE_NODE = {
     "visibility": {"enabled": True, "hostNetwork": True, "port": 19444},
     "dashboard": {"enabled": True},
     "metrics": {"authorization": "None"},
+    # The node has no zone.
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+    ],
 }
+PENDING = ("get", "pendingworkloads", "--namespace", "default")
 
 
 def test_an_installation_with_other_names_labels_and_network_works(site: Site, tmp_path: Path) -> None:
@@ -33,7 +38,9 @@ def test_an_installation_with_other_names_labels_and_network_works(site: Site, t
     site.until("it completes", lambda: site.is_complete("named"))
     held = site.apply(job("large", "vision", cpu="64"))
     assert held.returncode == 0, held.stderr
-    site.until("the visibility API says what waits", lambda: "large" in site.kubectl("get", "pendingworkloads"))
+    site.until(
+        "the visibility API says what waits", lambda: "large" in site.cluster.kubectl(*PENDING, check=False).stdout
+    )
     assert site.helm("test", "quotree").stdout.count("Phase:          Succeeded") == 2
 
 
