@@ -1,4 +1,4 @@
-"""`quotree convert`: quota objects of Kueue, Koordinator, Volcano and Kubernetes as Quotree's."""
+"""`quotree convert`: the quota of other systems as Quotree's objects."""
 
 import sys
 from typing import Literal
@@ -8,10 +8,14 @@ import yaml
 
 from cli.convert.conversion import Conversion
 from cli.convert.judgement import judge
+from cli.convert.kai import convert_kai
 from cli.convert.koordinator.elastic_quotas import convert_elastic_quotas
 from cli.convert.kueue.queues import convert_kueue
 from cli.convert.resource_quota import convert_resource_quotas
+from cli.convert.slurm.accounts import convert_slurm
+from cli.convert.slurm.records import read_slurm
 from cli.convert.volcano.queues import convert_queues
+from cli.convert.yunikorn import convert_yunikorn
 from cli.read.manifests import read_manifests
 from cli.render.data import print_data
 from shared.problems import Problem
@@ -27,17 +31,22 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     """Print the quota objects in FILES (files, folders, or - for standard input) as objects of Quotree.
 
     Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
-    ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano, and ResourceQuotas. What cannot be carried
-    over, and what behaves differently, is listed on standard error, with file and line; then what `quotree check` says
-    of the result, and which of its workloads would not start. Exit code 1 when the result is not legal, 2 when a file
-    cannot be read, when one object is written twice, or when there is nothing to convert.
+    ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano and KAI, the ConfigMap of YuniKorn,
+    ResourceQuotas, and what Slurm's sacctmgr prints: `dump`, and `show assoc` and `show qos` with --parsable2. What
+    cannot be carried over, and what behaves differently, is listed on standard error, with file and line; then what
+    `quotree check` says of the result, and which of its workloads would not start. Exit code 1 when the result is not
+    legal, 2 when a file cannot be read, when one object is written twice, or when there is nothing to convert.
     """
-    manifests = read_manifests(files)
+    slurm, others = read_slurm(files)
+    manifests = read_manifests(others)
     made = Conversion()
     made.read_namespaces(manifests)
     convert_kueue(manifests, made)
     convert_elastic_quotas(manifests, made)
     convert_queues(manifests, made)
+    convert_kai(manifests, made)
+    convert_yunikorn(manifests, made)
+    convert_slurm(slurm, made)
     convert_resource_quotas(manifests, made)
     documents = made.documents()
     if not (documents or made.notes):

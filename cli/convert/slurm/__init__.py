@@ -1,0 +1,1 @@
+"""Slurm: accounts, users and QOS, as sacctmgr prints them."""

@@ -1,0 +1,108 @@
+"""Slurm's accounts as groups: fairshare is the weight, GrpTRES is max. What limits users, jobs or time is named."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from cli.convert.conversion import Conversion, read_one
+from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_parents, cover_requested, set_parents
+from cli.convert.slurm.records import SlurmRecord
+from cli.convert.weights import Weights
+
+_TRES: Final = {"cpu": "cpu", "mem": "memory", "gres/gpu": "nvidia.com/gpu"}
+_MEGABYTES: Final = re.compile(r"[0-9]+")
+_SUFFIXED: Final = re.compile(r"([0-9.]+)([KMGTP])")
+_INHERITED: Final = "parent"
+_DESCRIPTIONS: Final = frozenset({"Description", "Organization", "DefaultAccount", "AdminLevel"})
+_DEFAULTS: Final = {("Fairshare", "1"), ("QOS", "normal"), ("Def QOS", "normal"), ("DefaultQOS", "normal")}
+_TIME: Final = "is left out: budgets of resources times time have no counterpart"
+_RUN: Final = "is left out: limits of run time have no counterpart"
+_JOB: Final = "is left out: a limit of one job has no counterpart; kube's LimitRange bounds pods"
+_NUMBER: Final = "is left out: a number of jobs has no counterpart; a ResourceQuota counts them"
+_LOSSES: Final = {
+    "GrpTRESMins": _TIME,
+    "GrpTRESRunMins": _TIME,
+    "MaxTRESMins": _TIME,
+    "MaxTRESMinsPerJob": _TIME,
+    "GrpWall": _TIME,
+    "MaxWallDurationPerJob": _RUN,
+    "MaxTRES": _JOB,
+    "MaxTRESPerJob": _JOB,
+    "MaxTRESPerNode": _JOB,
+    "GrpJobs": _NUMBER,
+    "GrpSubmitJobs": _NUMBER,
+    "MaxJobs": _NUMBER,
+    "MaxSubmit": _NUMBER,
+    "MaxSubmitJobs": _NUMBER,
+    "Priority": "is left out: write a PriorityClass",
+}
+_BY_USER: Final = (
+    "users of an account share its group in the order of their jobs: limits and fairness by user have no counterpart"
+)
+
+
+def convert_slurm(records: Sequence[SlurmRecord], made: Conversion) -> None:
+    """Add the group of every account, and note what users, QOS and limits of jobs and time lose."""
+    named: list[NamedParent] = []
+    weights = Weights()
+    for record in (each for each in records if each.kind == "Account"):
+        draft = made.add_group(record.manifest, _group_name(record.name), "account")
+        named.append(NamedParent(draft, record.name, record.parent))
+        _set_max(draft, record, made)
+        share = record.options.get("Fairshare", "1")
+        if share == _INHERITED:
+            made.note(
+                record.manifest, "Fairshare", "is parent: its users compete with those of other accounts; weight 1"
+            )
+        weights.add(record.manifest, draft, 1 if share == _INHERITED else share)
+        _note_losses(record, made)
+    for record in (each for each in records if each.kind == "QOS" and each.name != "normal"):
+        made.note(record.manifest, "", f"is left out ({_written(record.options)}): write a PriorityClass, or a group")
+    for record in (each for each in records if each.kind == "User" and each.name != "root"):
+        made.note_once(record.manifest, "", _BY_USER)
+        _note_losses(record, made)
+    groups = set_parents(named, ("", "root"))
+    for draft in groups.values():
+        draft.is_parent = any(other.parent == draft.name for other in groups.values())
+    if groups:
+        cover_requested(groups, ("cpu", "memory"))
+    cover_children(groups, additive=False)
+    cover_parents(groups)
+    weights.write(groups)
+
+
+def _group_name(account: str) -> str:
+    return account.lower().replace("_", "-")
+
+
+def _set_max(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> None:
+    for part in filter(None, record.options.get("GrpTRES", "").split(",")):
+        name, _, amount = part.partition("=")
+        resource = _TRES.get(name)
+        if resource is None:
+            made.note(record.manifest, "GrpTRES", f"{part} is left out: no resource of pods is counted by that name")
+        elif amount != "-1":
+            quantity = _quantity(resource, amount)
+            draft.set("max", {resource: read_one(record.manifest, "GrpTRES", resource, quantity)})
+
+
+def _quantity(resource: str, amount: str) -> str:
+    """Return the amount as Kubernetes writes it. Slurm's memory is in MiB, or has a suffix of powers of 1024."""
+    if resource != "memory":
+        return amount
+    if _MEGABYTES.fullmatch(amount):
+        return f"{amount}Mi"
+    found = _SUFFIXED.fullmatch(amount)
+    return f"{found[1]}{found[2]}i" if found else amount
+
+
+def _note_losses(record: SlurmRecord, made: Conversion) -> None:
+    for key, value in record.options.items():
+        carried = record.kind == "Account" and key in ("GrpTRES", "Fairshare")
+        if not (carried or key in _DESCRIPTIONS or (key, value) in _DEFAULTS):
+            text = _LOSSES.get(key, "has no counterpart and is left out")
+            made.note(record.manifest, key, f"{value} {text}")
+
+
+def _written(options: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in options.items() if value) or "no limits"

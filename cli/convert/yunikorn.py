@@ -1,0 +1,96 @@
+"""YuniKorn's queues, from its ConfigMap: guaranteed is min, max is max; a queue is named by its path."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import yaml
+
+from cli.convert.conversion import Conversion, read_one, where
+from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_parents, cover_requested, set_parents
+from cli.convert.queued_workloads import Dialect, convert_workloads, workloads_of
+from cli.convert.workload_labels import requested_resources
+from cli.read.manifests import Manifest
+from shared.problems import Problem
+from shared.quota.measure.static.capacity import UNCOUNTED
+
+KEY: Final = "queues.yaml"
+DIALECT: Final = Dialect(
+    queue_keys=("yunikorn.apache.org/queue", "queue"),
+    prefixes=("yunikorn.apache.org/",),
+    schedulers=frozenset({"yunikorn"}),
+)
+_ROOT: Final = "root"
+_NAMES: Final = {"vcore": "cpu"}
+_READ: Final = frozenset({"name", "parent", "queues", "resources"})
+_LOSSES: Final = {
+    "limits": "is left out: limits of users and groups have no counterpart",
+    "maxapplications": "is left out: a number of applications has no counterpart; keep a ResourceQuota",
+    "childtemplate": "is left out: groups are not made of themselves",
+}
+
+
+def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:
+    """Add the group of every queue below root of the first partition, and the workloads that name one."""
+    named: list[NamedParent] = []
+    for manifest in manifests:
+        if manifest.kind == "ConfigMap" and KEY in (manifest.body.get("data") or {}):
+            named += _read_partitions(manifest, made)
+    groups = set_parents(named, (_ROOT,))
+    for draft in groups.values():
+        draft.is_parent = any(other.parent == draft.name for other in groups.values())
+    if not groups:
+        return
+    cover_requested(groups, requested_resources(manifests))
+    cover_children(groups, additive=False)
+    cover_parents(groups)
+    by_path: Mapping[str, str] = {each.source: each.draft.name for each in named}
+    convert_workloads(DIALECT, workloads_of(DIALECT, manifests), by_path, None, made)
+
+
+def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedParent]:
+    place = f"data[{KEY}]"
+    try:
+        config = yaml.safe_load(manifest.body["data"][KEY])
+        partitions = list(config["partitions"])
+        queues = list(_below(partitions[0]["queues"], ()))
+    except (yaml.YAMLError, LookupError, TypeError, AttributeError) as error:
+        raise Problem(f"{where(manifest, place)}: is no list of partitions with queues: {error}") from error
+    for partition in partitions[1:]:
+        made.note(manifest, place, f"partition {partition.get('name')} is left out: give its nodes a flavor")
+    for field in sorted(partitions[0].keys() - {"name", "queues"}):
+        made.note(manifest, place, f"{field} has no counterpart and is left out")
+    last = [path[-1] for path, _ in queues]
+    for path, queue in queues:
+        _note_losses(manifest, ".".join(path), queue, made)
+        if len(path) == 1:
+            continue
+        draft = made.add_group(manifest, path[-1] if last.count(path[-1]) == 1 else "-".join(path[1:]), "queue")
+        _set_amounts(manifest, ".".join(path), draft, queue.get("resources") or {}, made)
+        yield NamedParent(draft, ".".join(path), ".".join(path[:-1]))
+
+
+def _below(queues: Sequence[Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    for queue in queues:
+        path = (*above, str(queue["name"]))
+        yield path, queue
+        yield from _below(queue.get("queues") or (), path)
+
+
+def _note_losses(manifest: Manifest, path: str, queue: Mapping[str, Any], made: Conversion) -> None:
+    for field in sorted(queue.keys() - _READ):
+        text = _LOSSES.get(field, "has no counterpart and is left out")
+        made.note(manifest, f"data[{KEY}]", f"{field} of {path} {text}")
+    if path == _ROOT and queue.get("resources"):
+        made.note(manifest, f"data[{KEY}]", "resources of root are left out: give the group root a max")
+
+
+def _set_amounts(
+    manifest: Manifest, path: str, draft: QuotaGroupDraft, resources: Mapping[str, Any], made: Conversion
+) -> None:
+    for field, limit in (("guaranteed", "min"), ("max", "max")):
+        for name, quantity in (resources.get(field) or {}).items():
+            resource = _NAMES.get(name, name)
+            if resource in UNCOUNTED:
+                made.note(manifest, f"data[{KEY}]", f"{name} of {path} are not counted; keep a ResourceQuota for them")
+                continue
+            draft.set(limit, {resource: read_one(manifest, f"data[{KEY}] {path}", resource, quantity)})

@@ -1,0 +1,110 @@
+"""KAI's Queues and YuniKorn's ConfigMap become legal trees with the same numbers."""
+
+from pathlib import Path
+
+from tests.cli.convert.converting import Converted
+
+KAI = """
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: division}
+spec: {resources: {gpu: {quota: -1, limit: -1, overQuotaWeight: 1}}}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: team}
+spec:
+  parentQueue: division
+  priority: 200
+  reclaimMinRuntime: 10m
+  resources:
+    cpu: {quota: 4000, limit: -1, overQuotaWeight: 0.5}
+    memory: {quota: 2000, limit: 1000, overQuotaWeight: 1}
+    gpu: {quota: 1.5, limit: 4, overQuotaWeight: 2}
+---
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: one, labels: {%s}}
+spec: {schedulerName: %s, containers: [{name: main, image: none}]}
+---
+"""
+YUNIKORN = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: yunikorn-configs, namespace: yunikorn}
+data:
+  queues.yaml: |
+    partitions:
+      - name: default
+        placementrules: [{name: tag}]
+        queues:
+          - name: root
+            queues:
+              - name: eng
+                resources: {guaranteed: {vcore: 8, memory: 16Gi}, max: {vcore: 16}}
+                queues:
+                  - name: batch
+                    resources: {guaranteed: {vcore: 500m}}
+                    maxapplications: 5
+                    limits: [{users: ["*"], maxapplications: 1}]
+              - name: sci
+                queues: [{name: batch}]
+      - name: gpu
+        queues: []
+---
+"""
+
+
+def test_queues_of_kai_keep_quota_limit_and_weight(tmp_path: Path) -> None:
+    made = Converted(tmp_path, KAI + POD % ("kai.scheduler/queue: team", "kai-scheduler"))
+    assert made.spec("team") == {
+        "parent": "division",
+        "quotas": [
+            {
+                "min": {"cpu": "4", "memory": "2G", "nvidia.com/gpu": "2"},
+                "max": {"memory": "2G", "nvidia.com/gpu": "4"},
+                "weight": {"cpu": "1", "memory": "2", "nvidia.com/gpu": "4"},
+            }
+        ],
+        "reclaim": {"exemptAfterStart": "10m"},
+    }
+    assert [each.partition("Queue/")[2] for each in made.notes] == [
+        (
+            "division spec.resources.gpu.quota: is unlimited: a parent promises what its children have, "
+            "and a leaf nothing without a number"
+        ),
+        "team spec.resources.gpu.quota: 1.5 is a fraction of a device, and becomes 2",
+        "team spec.priority: has no counterpart and is left out",
+    ]
+    assert made.of_kind("Pod")[0]["metadata"]["labels"] == {"quotree.dev/group": "team"}
+    assert (made.check(tmp_path)[0], made.judged[-1].split("; ")[1][:6]) == (0, "1 of 1")
+
+
+def test_queues_of_yunikorn_keep_their_paths_apart(tmp_path: Path) -> None:
+    made = Converted(tmp_path, YUNIKORN + POD % ("queue: root.sci.batch", "yunikorn"))
+    assert {each.name: each.parent for each in made.groups()} == {
+        "eng": "root",
+        "sci": "root",
+        "eng-batch": "eng",
+        "sci-batch": "sci",
+    }
+    assert made.spec("eng")["quotas"] == [{"min": {"cpu": "8", "memory": "16Gi"}, "max": {"cpu": "16"}}]
+    assert made.spec("eng-batch")["quotas"][0]["min"] == {"cpu": "500m", "memory": "0"}
+    assert [each.partition("queues.yaml]: ")[2] for each in made.notes] == [
+        "partition gpu is left out: give its nodes a flavor",
+        "placementrules has no counterpart and is left out",
+        "limits of root.eng.batch is left out: limits of users and groups have no counterpart",
+        (
+            "maxapplications of root.eng.batch is left out: a number of applications has no counterpart; "
+            "keep a ResourceQuota"
+        ),
+    ]
+    assert made.of_kind("Pod")[0]["metadata"]["labels"] == {"quotree.dev/group": "sci-batch"}
+    assert made.check(tmp_path)[0] == 0
+
+
+def test_config_that_is_no_list_of_partitions_is_an_error(tmp_path: Path) -> None:
+    problem = str(Converted(tmp_path, YUNIKORN.replace("partitions:", "parts:")).problem)
+    assert "ConfigMap/yunikorn/yunikorn-configs data[queues.yaml]: is no list of partitions with queues" in problem
