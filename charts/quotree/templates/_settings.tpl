@@ -14,7 +14,7 @@ a new default must not change what a cluster does. Without a cluster to ask (`he
 {{- $new := dict "openGroups" false "unlabelledNamespaces" "Deny" "reclaim" (dict "maxTerminationGracePeriod" "5m") -}}
 {{- $default := ternary $before $new .Release.IsUpgrade -}}
 {{- range $key := list "openGroups" "unlabelledNamespaces" -}}
-{{- if kindIs "invalid" (get $quota $key) }}{{ $_ := set $quota $key (get $default $key) }}{{ end -}}
+{{- if or (not (hasKey $quota $key)) (kindIs "invalid" (get $quota $key)) }}{{ $_ := set $quota $key (get $default $key) }}{{ end -}}
 {{- end -}}
 {{- $reclaim := $quota.reclaim | default dict -}}
 {{- if not $reclaim.maxTerminationGracePeriod -}}
