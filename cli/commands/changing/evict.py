@@ -13,7 +13,7 @@ from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.names import complete_workloads
 from cli.read.options import namespace_option
 from cli.read.questions import find_workload, live_past_use, manifests_of, parse_workload, read_question, read_settings
-from shared.api.durations import read_duration
+from shared.api.durations import later, read_duration
 from shared.api.names import UNIT_LABEL
 from shared.problems import Problem
 from shared.quota.decide.outlook import Outlook
@@ -69,7 +69,9 @@ def command(workload: str, namespace: str | None, notice: str | None, dry_run: b
             return
     target = _target(cluster, workload, namespace)
     if wait:
-        click.echo(f"it is stopped at {moment_text((datetime.now(UTC) + wait).isoformat())}; interrupt to take it back")
+        click.echo(
+            f"it is stopped at {moment_text(later(datetime.now(UTC), wait).isoformat())}; interrupt to take it back"
+        )
         time.sleep(wait.total_seconds())
     try:
         click.echo(hold_it(cluster, target))

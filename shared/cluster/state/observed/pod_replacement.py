@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from shared.api.core.job import WHEN_ENDED, Job
+from shared.api.durations import later
 from shared.api.names import REPLACEMENT
 from shared.cluster.state.observed.job_pods import PodSums
 from shared.quota.model.workload import Workload
@@ -43,4 +44,4 @@ def _lost_from(job: Job, sums: PodSums) -> datetime | None:
     """Return from when a deleted pod of the Job counts as lost; None: no pod is to be replaced."""
     if sums.active >= job.pods_left:
         return None
-    return min((each + _LATE for each in sums.ends_by), default=None)
+    return min((later(each, _LATE) for each in sums.ends_by), default=None)
