@@ -93,7 +93,8 @@ class Election:
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the Lease, then do the work of `lead` while holding it; release it when that has ended.
 
-        Raises LeadershipLost when it could not be renewed, after the work was cancelled; else what `lead` raised.
+        Raises LeadershipLost when it could not be renewed, after the work was cancelled and the Lease was released, if
+        it could be reached; else what `lead` raised.
         """
         renewed_at = await self._acquire()
         _log.info("leading", extra=self._facts())
@@ -109,8 +110,8 @@ class Election:
             renewing.cancel()
             await asyncio.wait({renewing})
             self._leads_until = 0.0
-            if work.done() and not lost and self._releases:
-                await self._release()
+            if work.done() and self._releases:
+                await (self._release_when_reached() if lost else self._release())
         if lost:
             with suppress(asyncio.CancelledError):
                 renewing.result()
@@ -280,6 +281,24 @@ class Election:
             return False
         self._observe(lease)
         return True
+
+    async def _release_when_reached(self) -> None:
+        """Release a Lease that could not be renewed, as soon as it can be reached and if nobody else has taken it.
+
+        After an outage of the API server the next leader need not wait until the Lease has run out. What this one has
+        sent and nobody has answered has as much time to be carried out before that as where the Lease runs out.
+        """
+        until = now_seconds() + 2 * self._settings.lease_duration.total_seconds()
+        while now_seconds() < until:
+            try:
+                self._observe(await self._read())
+            except ApiError:
+                await asyncio.sleep(self._settings.retry_period.total_seconds())
+                continue
+            if self.holder == self.identity:
+                await asyncio.sleep((self._settings.lease_duration - self._settings.renew_deadline).total_seconds())
+                await self._release()
+            return
 
     def _where(self) -> str:
         return f"{self._settings.namespace}/{self._settings.name}"

@@ -203,6 +203,26 @@ async def test_api_server_outage_ends_leading_and_one_replica_leads_afterwards(
     await ended(first, second)
 
 
+async def test_lease_that_could_not_be_renewed_is_released_when_it_can_be_reached_again(
+    client: Client, field_of: Field, proxy: FaultProxy, namespace: str
+) -> None:
+    a = await field_of.enter("a")
+    leading = running(a)
+    await until(lambda: a.leads)
+    proxy.side("a").partition()
+    await until(lambda: a.cancelled)
+    assert (await spec_of(client, namespace))["holderIdentity"] == a.election.identity
+    proxy.side("a").heal()
+    with pytest.raises(LeadershipLost):
+        await leading
+    b = await field_of.enter("b")
+    following = running(b)
+    await until(lambda: b.leads)
+    assert held_by_before(b) == ""
+    assert b.sure[0] - a.sure[-1] > (LEASE - DEADLINE).total_seconds()
+    await ended(following)
+
+
 async def test_leader_whose_lease_was_overwritten_stops_at_its_next_renewal(
     client: Client, field_of: Field, namespace: str
 ) -> None:
