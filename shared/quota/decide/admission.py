@@ -90,7 +90,9 @@ class AdmissionPasses:
 
         What is available only shrinks, except when a deferred workload is tried: until then nobody is left out.
         """
-        borrowers = Borrowers(self.inputs, self.usage, self.block, lambda name: self._queue(name, self._borrowing_head))
+        borrowers = Borrowers(
+            self.inputs, self.usage, self.block, self._deferred, lambda name: self._queue(name, self._borrowing_head)
+        )
         tournament = Tournament(self.usage, self.inputs.cache.weights, borrowers.heads())
         while (head := tournament.best) is not None and self.block.by is None:
             may_be_out = not self._deferred

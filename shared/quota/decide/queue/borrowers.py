@@ -8,17 +8,19 @@ A leaf without a head takes no part in the pass: what is available only shrinks,
 begins need not be tried again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from shared.quota.decide.queue.fair_sharing import QueueHead
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.state.cycle_cache import Sort
+from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.steps import KeyAmounts, LeastNeeds, QueueStep, first_within, is_within, least_needs
 from shared.quota.decide.state.usage import GroupPath, Keys
 from shared.quota.model.tree import ROOT
+from shared.quota.model.workload import WorkloadId
 
 TryHead = Callable[[LeafQueue, QueueHead], None]
 """Starts the head of this queue, or lets it wait."""
@@ -42,11 +44,18 @@ class Borrowers:
     """The leaves of one borrowing pass, and what they need."""
 
     def __init__(
-        self, inputs: RoundInput, usage: RoundUsage, block: AdmissionBlock, queue_of: Callable[[str], LeafQueue]
+        self,
+        inputs: RoundInput,
+        usage: RoundUsage,
+        block: AdmissionBlock,
+        deferred: Mapping[WorkloadId, Preemptor],
+        queue_of: Callable[[str], LeafQueue],
     ) -> None:
+        """`deferred`: workloads that are tried whether or not they fit; those that have been tried are removed."""
         self._inputs = inputs
         self._usage = usage
         self._blocked = block.leaves
+        self._deferred = deferred
         self._queue_of = queue_of
         started = {each.workload.group for each in inputs.taken_over.starts}
         self._to_evaluate = {*usage.touched, *started, *inputs.taken_over.barred_leaves}
@@ -68,7 +77,7 @@ class Borrowers:
             known = leaves[name]
             steps = known.steps(now) if known.none_entitled and name not in self._to_evaluate else None
             if steps is None:
-                head = None if name in self._blocked else self._evaluated_head(name)
+                head = None if name in self._blocked else self._next_evaluated(name)
                 if head is not None:
                     self._take_part(head.path, least_needs(known.classes, known.numbers))
                     yield head
@@ -82,9 +91,20 @@ class Borrowers:
                 self._take_part(path, steps.by_keys)
                 yield self._head_at(name, step)
 
-    def _evaluated_head(self, name: str) -> QueueHead | None:
-        queue = self._queues[name] = self._queue_of(name)
-        return queue.next_head()
+    def _next_evaluated(self, name: str) -> QueueHead | None:
+        """Return the next head of a leaf whose queue is evaluated; quick where not even the least of it fits."""
+        known = self._inputs.cache.leaves[name]
+        is_deferred = any(each.leaf_usage.name == name for each in self._deferred.values())
+        if not is_deferred and not self._has_room(known.leaf.path[1:], least_needs(known.classes, known.numbers)):
+            return None
+        if name not in self._queues:
+            self._queues[name] = self._queue_of(name)
+        return self._queues[name].next_head()
+
+    def _has_room(self, parent: GroupPath, *needs: LeastNeeds) -> bool:
+        """Return whether something of what these leaves need at least is available below their parent."""
+        room = BelowParent(self._usage, parent)
+        return any(is_within(each.least, room[each.keys]) for own in needs for each in own)
 
     def _head_at(self, name: str, step: QueueStep) -> QueueHead:
         self._steps[name] = step
@@ -105,14 +125,9 @@ class Borrowers:
         Each parent of leaves is removed once: in a whole pass that is one check for each, and one for each call.
         """
         parents = self._open[group]
-        while parents and not self._could_fit(parents[-1]):
+        while parents and not self._has_room(parents[-1], *self._needs[parents[-1][0]]):
             parents.pop()
         return not parents
-
-    def _could_fit(self, path: GroupPath) -> bool:
-        """Return whether some leaf below the parent at the start of `path` has room for the least that it needs."""
-        room = BelowParent(self._usage, path)
-        return any(is_within(each.least, room[each.keys]) for needs in self._needs[path[0]] for each in needs)
 
     def take_turn(self, head: QueueHead, try_head: TryHead) -> QueueHead | None:
         """Try the best head; return the next head of its leaf.
@@ -122,7 +137,7 @@ class Borrowers:
         name = head.path[0]
         if name not in self._steps:
             try_head(self._queues[name], head)
-            return self._queues[name].next_head()
+            return self._next_evaluated(name)
         chosen, known = self._steps.pop(name), self._inputs.cache.leaves[name]
         steps = known.steps(self._inputs.now)
         room = BelowParent(self._usage, head.path[1:])
@@ -136,4 +151,4 @@ class Borrowers:
         try_head(queue, head)
         # Those whom the head held back may follow now, and they may need less.
         self._take_part(head.path, least_needs(known.classes, known.numbers))
-        return queue.next_head()
+        return self._next_evaluated(name)
