@@ -1,6 +1,6 @@
 """`python -m tests.reconciler.poisoned --config FILE`: a reconciler in which each step fails on one object.
 
-A step of `STEPS` fails on the objects that are named after it: step 3 on `poison-3`, and on nothing else.
+A step of `STEPS` fails on the objects that are named after it: step 3 on `poison-3` and `poison-3-1`, no other.
 """
 
 import functools
@@ -57,6 +57,8 @@ STEPS: Final = {
     ),
 }
 """What the object is -> module:function. `Pending`: a Job that does not fit."""
+BEFORE_START: Final = range(9)
+"""The steps that a Job takes before it is started."""
 NUMBERED: Final = [(kind, step) for kind, steps in STEPS.items() for step in steps]
 
 
@@ -102,17 +104,17 @@ def _failing(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _is_about(value: object, name: str) -> bool:
     """Return whether the object of this name is the value, or in it."""
     if isinstance(value, bytes):
-        return f'"name":"{name}"'.encode() in value
+        return f'"name":"{name}"'.encode() in value or f'"name":"{name}-'.encode() in value
     if isinstance(value, str):
-        return value == name
+        return _is_named(value, name)
     if isinstance(value, Workload):
-        return value.key.endswith(f"/{name}")
+        return _is_named(value.key.partition("/")[2], name)
     if isinstance(value, WorkloadSet):
         return any(_is_about(each, name) for each in value.by_id.values())
     if isinstance(value, Tree):
         return name in value
     if isinstance(value, GroupStatusRecord):
-        return value.group.name == name
+        return _is_named(value.group.name, name)
     if isinstance(value, Changed):
         return _is_about(value.after, name)
     if isinstance(value, list | tuple):
@@ -121,7 +123,11 @@ def _is_about(value: object, name: str) -> bool:
     if isinstance(named, Workload):
         return _is_about(named, name)
     found = getattr(named, "name", None)
-    return isinstance(found, str) and found == name
+    return isinstance(found, str) and _is_named(found, name)
+
+
+def _is_named(found: str, name: str) -> bool:
+    return found == name or found.startswith(f"{name}-")
 
 
 def main() -> int:

@@ -148,17 +148,16 @@ def _installed(
 
 def _skew(process: Process, ahead: timedelta) -> None:
     """From its next start on, which is now, its clock is so far ahead."""
-    if ahead:
-        python, *words = process.command
-        skewed = f"{ahead.total_seconds():g}"
-        process.command = (
-            python,
-            "-m",
-            "tests.chaos.running.skewed_clock",
-            skewed,
-            *words[words.index("reconciler") + 1 :],
-        )
-        process.restart()
+    python, *words = process.command
+    skewed = f"{ahead.total_seconds():g}"
+    process.command = (
+        python,
+        "-m",
+        "tests.chaos.running.skewed_clock",
+        skewed,
+        *words[words.index("reconciler") + 1 :],
+    )
+    process.restart()
 
 
 @contextmanager

@@ -31,6 +31,7 @@ KINDS: Final[Faults] = {
     "a node lost": (6, 10, owners.lose_a_node),
     "a team moved": (4, 8, owners.move_a_team),
     "jobs held by their owners": (1, 3, owners.held_by_owners(owners.JOBS)),
+    "a job that poisons a step": (2, 6, owners.poison_a_step),
     "jobs deleted by their owners": (0, 1, owners.deleted_by_owners(owners.JOBS)),
 }
 OF_JOBSETS: Final[Faults] = {

@@ -10,7 +10,9 @@ from shared.api.names import ADMISSION, API_VERSION, HOLD_LABEL, UNIT_LABEL
 from tests.chaos.judging.records import JOBSET
 from tests.chaos.running.cluster_setup import Stage
 from tests.chaos.running.episode import Act, Episode
-from tests.chaos.running.workloads import NAMESPACE, NODES
+from tests.chaos.running.workloads import LEAVES, NAMESPACE, NODES
+from tests.reconciler.poisoned import BEFORE_START, name_of
+from tests.reconciler.reconciler_process import job_manifest
 
 JOBS: Final = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
 JOBSETS: Final = f"/apis/{JOBSET.api_version}/namespaces/{NAMESPACE}/{JOBSET.resource}"
@@ -52,6 +54,17 @@ def held_by_owners(path: str) -> Act:
             _insist(stage, each, {"metadata": {"labels": {HOLD_LABEL: None}}})
 
     return act
+
+
+def poison_a_step(episode: Episode, stage: Stage) -> None:
+    """A Job on which a step of the reconciler fails; it is withdrawn in the end."""
+    name = f"{name_of(episode.target % len(BEFORE_START))}-{episode.target}"
+    stage.withdrawn.add(name)
+    body = job_manifest(name, LEAVES[episode.target % len(LEAVES)], run_for="1s", suspend=False)
+    with suppress(OSError):
+        stage.cluster.rest.request("POST", JOBS, body, "application/json")
+    time.sleep(episode.seconds)
+    _insist_on_deletion(stage, f"{JOBS}/{name}")
 
 
 def deleted_by_owners(path: str) -> Act:
