@@ -71,7 +71,9 @@ def test_eviction_of_a_gadget_is_in_the_history(at_rest: World, monkeypatch: pyt
     world.create(gadget("owed", "blue", all=part("3")))
     world.until("it is stopped", lambda: world.is_paused("borrows"))
     found = [
-        each for each in output_of(world, monkeypatch, "history", "green") if each["workload"] == "default/borrows"
+        each
+        for each in output_of(world, monkeypatch, "history", "green")["items"]
+        if each["workload"] == "default/borrows"
     ]
     assert [(each["kind"], each["reason"], each["for"], each["request"], each["source"]) for each in found] == [
         ("Gadget", "Reclaimed", "default/owed", {"cpu": "2"}, "annotation")
