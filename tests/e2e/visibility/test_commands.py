@@ -120,7 +120,7 @@ def test_dashboard_shows_a_tenant_what_the_api_explains(quotree: Quotree) -> Non
             items = read_page(address, "queue", group="vision")["items"]
             return [(each["place"], each["reason"]) for each in items]
 
-        wait_for(lambda: listed() == [(2, "WaitingForQuota")], "the queue has place and reason")
+        wait_for(lambda: listed() == [(2, "BehindHead")], "the queue has place and reason")
 
 
 def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> None:
