@@ -16,16 +16,24 @@ Quota = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def bare(control_plane_binaries: binaries.Binaries) -> Iterator[ControlPlane]:
+def api_server(control_plane_binaries: binaries.Binaries) -> Iterator[ControlPlane]:
     with cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as control_plane:
         yield control_plane
 
 
+@pytest.fixture
+def bare(api_server: ControlPlane) -> Iterator[ControlPlane]:
+    """Without any release afterwards: some names are the same for all."""
+    yield api_server
+    for each in yaml.safe_load(api_server.helm("list", "-A", "-o", "yaml").stdout):
+        api_server.helm("uninstall", each["name"], "-n", each["namespace"])
+
+
 def helm(bare: ControlPlane, namespace: str, verb: str, *values: str) -> None:
-    """Nothing cluster-wide, so that releases do not meet: only what the settings are in."""
-    parts = ("crds", "aggregatedRoles", "apiPriority")
-    off = (*(f"{each}.enabled=false" for each in parts), f"fullnameOverride={namespace}")
-    flags = [word for each in (*off, *values) for word in ("--set", each)]
+    """Install or upgrade without waiting: nothing runs pods here."""
+    flags = [
+        word for each in ("crds.enabled=false", f"fullnameOverride={namespace}", *values) for word in ("--set", each)
+    ]
     done = bare.helm(verb, "quotree", str(CHART), "-n", namespace, "--create-namespace", *flags)
     assert done.returncode == 0, done.stderr
 
