@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from dev.controlplane import binaries, cluster
@@ -94,6 +95,11 @@ def memory_mib(q: Quotree) -> float:
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
 
+def stored_mib(q: Quotree, jobs: int) -> float:
+    """Return the size of the large Jobs as JSON, from that of the last one."""
+    return len(msgspec.json.encode(q.get_job(f"large-{jobs - 1}"))) * jobs / 2**20
+
+
 def limit_mib() -> float:
     """Return the chart's limit."""
     text = yaml.safe_load(VALUES.read_text())["reconciler"]["resources"]["limits"]["memory"]
@@ -128,6 +134,7 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float, resources: int) -
         f"memory {before:.0f} MiB before, {peak:.0f} MiB at most; the Lease changed hands {turns} times",
         flush=True,
     )
+    print(f"the large Jobs have {stored_mib(q, jobs):.0f} MiB as JSON", flush=True)
     q.delete(JOBS)
     wait_for(lambda: not q.get(f"{JOBS}?limit=1")["items"], "all are gone", LONG)
     time.sleep(60)
