@@ -21,23 +21,54 @@ def placed(q: Quotree, job: str) -> dict[str, str]:
     return q.pods_on_nodes(job)
 
 
-def test_owner_who_deletes_slow_pods_gets_no_more_than_the_ceiling(q: Quotree) -> None:
-    q.lead()
+def cpus(q: Quotree) -> int:
+    """What the pods that have not ended request."""
+    requests = [each["spec"]["containers"][0]["resources"]["requests"]["cpu"] for each in not_ended(q)]
+    return sum(int(each) for each in requests)
+
+
+def attack(q: Quotree) -> list[int]:
+    """Let a Job fill a group of max 4, and delete its slow pod twice. The most cpus at a time, after each deletion.
+
+    The Job controller waits for 10 s, and after the next deletion for 20, before it replaces a pod.
+    """
     q.group("vision", quotas=[quota(min="4", max="4")])
-    q.job("hydra", "vision", "1", pods=4, annotations={"demo.quotree.dev/stop-takes": "1h"})
-    wait_for(lambda: len(placed(q, "hydra")) == 4, "it runs", LONG)
-    most = 0
-    for _ in range(3):
+    q.job("hydra", "vision", "4", annotations={"demo.quotree.dev/stop-takes": "1h"})
+    wait_for(lambda: len(placed(q, "hydra")) == 1, "it runs", LONG)
+    found = []
+    for seconds in (15, 25):
         for name in q.pods_of("hydra"):
             q.delete(f"{PODS}/{name}", {"gracePeriodSeconds": 60})
-        until = time.monotonic() + 5
+        most, until = 0, time.monotonic() + seconds
         while time.monotonic() < until:
-            most = max(most, len(not_ended(q)))
+            most = max(most, cpus(q))
             time.sleep(0.2)
-    assert most == 4
+        found.append(most)
+    print("cpus of pods that have not ended, after each deletion:", found, "events:", q.events("hydra"))
+    return found
+
+
+def test_owner_who_deletes_slow_pods_gets_no_more_than_the_ceiling(q: Quotree) -> None:
+    q.lead()
+    assert attack(q) == [4, 4]
     assert q.running() == {"hydra"}
     q.end_pods()
-    wait_for(lambda: len(q.pods_of("hydra")) == 4, "pods that have ended are replaced", LONG)
+    wait_for(lambda: len(q.pods_of("hydra")) == 1, "pods that have ended are replaced", LONG)
+
+
+def test_without_the_policy_the_same_attack_multiplies_the_job(q: Quotree) -> None:
+    q.module = "tests.reconciler.replaced_at_once"
+    q.lead()
+    assert attack(q) == [8, 12]
+    assert q.running() == {"hydra"}
+
+
+def test_counting_what_ends_instead_evicts_the_job(q: Quotree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COUNT_TERMINATING", "1")
+    q.module = "tests.reconciler.replaced_at_once"
+    q.lead()
+    attack(q)
+    assert q.running() == set()
 
 
 def test_pods_that_are_lost_are_replaced_and_the_owner_gets_the_policy_back(q: Quotree) -> None:
