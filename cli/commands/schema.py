@@ -11,21 +11,21 @@ from shared.problems import Problem
 
 
 @click.command("schema")
-@click.option("--output", type=click.Path(path_type=Path), help="A folder: write one file for each kind into it.")
-def command(output: Path | None) -> None:
+@click.option("--folder", type=click.Path(path_type=Path), help="Write one file for each kind into this folder.")
+def command(folder: Path | None) -> None:
     """Print the JSON Schemas of QuotaGroup and ResourceFlavor, by file name.
 
     They say which fields there are and what their values look like. What rules say about several fields or objects,
     such as min ≤ max, is checked by `quotree check`.
     """
     schemas = json_schemas()
-    if output is None:
+    if folder is None:
         print_data(schemas, "json")
         return
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, schema in schemas.items():
-            (output / name).write_text(json.dumps(schema, indent=2) + "\n")
-            click.echo(str(output / name))
+            (folder / name).write_text(json.dumps(schema, indent=2) + "\n")
+            click.echo(str(folder / name))
     except OSError as error:
-        raise Problem(f"{output} cannot be written: {error.strerror}") from None
+        raise Problem(f"{folder} cannot be written: {error.strerror}") from None

@@ -129,4 +129,5 @@ def test_history_of_an_unknown_group_is_refused(control_plane: ControlPlane) -> 
         str(runner.invoke(quotree, [command, "nope", f"--kubeconfig={control_plane.kubeconfig}"]).exception)
         for command in ("history", "tree")
     ]
-    assert refused == ["there is no QuotaGroup 'nope'; `kubectl get quotagroups` lists those that exist"] * 2
+    # Other tests may have left groups on this control plane: then the message lists them.
+    assert [each.partition(";")[0] for each in refused] == ["there is no QuotaGroup 'nope'"] * 2

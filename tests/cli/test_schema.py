@@ -29,7 +29,7 @@ FLAVOR = {"apiVersion": "quotree.dev/v1alpha1", "kind": "ResourceFlavor", "metad
 @pytest.fixture(scope="module")
 def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schemas")
-    answer = CliRunner().invoke(schema.command, ["--output", str(folder)])
+    answer = CliRunner().invoke(schema.command, ["--folder", str(folder)])
     assert (answer.exit_code, answer.output.split()) == (0, [str(folder / name) for name in NAMES])
     return folder
 
@@ -72,7 +72,7 @@ def test_both_schemas_are_printed_by_file_name() -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    answer = CliRunner().invoke(schema.command, ["--output", str(tmp_path / "file" / "below")])
+    answer = CliRunner().invoke(schema.command, ["--folder", str(tmp_path / "file" / "below")])
     assert str(answer.exception) == f"{tmp_path}/file/below cannot be written: Not a directory"
 
 
@@ -86,7 +86,7 @@ def test_kubeconform_accepts_the_examples(program: Path, schemas: Path) -> None:
 def test_documented_command_checks_a_folder(program: Path, tmp_path: Path) -> None:
     lines = [line for block in blocks("docs/gitops.md") for line in block.splitlines()]
     (command,) = [line for line in lines if line.startswith("kubeconform ")]
-    assert CliRunner().invoke(schema.command, ["--output", str(tmp_path / "schemas")]).exit_code == 0
+    assert CliRunner().invoke(schema.command, ["--folder", str(tmp_path / "schemas")]).exit_code == 0
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples/tree.yaml").write_text((ROOT / "examples/1-organisation.yaml").read_text())
     # The schemas of Kubernetes' own kinds are fetched from the internet: not here.

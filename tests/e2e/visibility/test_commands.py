@@ -76,7 +76,8 @@ def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path)
         completed = run_command(quotree, *arguments, *kubeconfig, "", program="kubectl_complete-quotree").stdout
         assert completed.splitlines() == [*names, ":4"]
     missing = "quotree: there is no workload 'team-a/nope' that names a group"
-    wait_for(says("quotree: there is no job 'nope' in namespace 'team-a'\n", "hold", "nope"), "no such Job")
+    nothing = "quotree: there is no Job, object of a governed kind, pod or pod group 'nope' in namespace 'team-a'\n"
+    wait_for(says(nothing, "hold", "nope"), "no such workload to hold")
     wait_for(says(f"{missing}, and no QuotaGroup 'nope'\n", "explain", "nope"), "no such name")
     wait_for(says(f"{missing}\n", "explain", "team-a/nope"), "no such workload")
 

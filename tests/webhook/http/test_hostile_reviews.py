@@ -102,8 +102,8 @@ async def test_invalid_body_is_a_400_with_a_message(it: Running, hostile: bytes,
 DENIED: dict[str, tuple[bytes, int, str]] = {
     "500 resources in one list": (
         with_requests({f"example.com/device-{number:03}": 1 for number in range(500)}),
-        200,
-        "",
+        422,
+        "Job 'train' spec.containers: has 500 different resources, a managed workload has at most 64; request fewer",
     ),
     "quantity out of range": (
         with_requests({"cpu": "1e999"}),

@@ -112,8 +112,10 @@ async def test_main_loop_stalled_beyond_the_limit_is_ended_before_another_leads(
 async def test_lease_is_released_after_the_task_has_ended(client: Client, namespace: str) -> None:
     election = ElectionThread(client, settings(namespace, "a"), NO_LIMIT)
     seen: list[object] = []
+    began = asyncio.Event()
 
     async def lead() -> None:
+        began.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -121,7 +123,7 @@ async def test_lease_is_released_after_the_task_has_ended(client: Client, namesp
             seen.append((await spec_of(client, namespace))["holderIdentity"])
 
     leading = asyncio.create_task(election.run(lead))
-    await until(election.may_write)
+    await began.wait()
     leading.cancel()
     await asyncio.wait({leading})
     assert leading.cancelled()
