@@ -21,7 +21,7 @@ class Dialect:
     queue_keys: tuple[str, ...]
     """Labels or annotations that name a queue."""
     prefixes: tuple[str, ...]
-    """Of labels and annotations that only this system reads."""
+    """Prefixes of labels and annotations that only this system reads."""
     schedulers: frozenset[str]
     """What `schedulerName` says."""
     renamed: Mapping[str, str] = field(default_factory=dict)

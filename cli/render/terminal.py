@@ -14,7 +14,7 @@ from typing import Final
 _ASCII_CODEC: Final = "quotree_ascii"
 _SUBSTITUTES: Final = {"├─ ": "|- ", "└─ ": "`- ", "│": "|", "█": "#", "▓": "+", "░": ".", "…": "...", "→": "->"}
 _INDENT: Final = 2
-"""By how much a continued line stands further in."""
+"""Columns by which a continued line is indented."""
 _ELLIPSIS: Final = "…"
 
 

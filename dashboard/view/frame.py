@@ -24,7 +24,7 @@ class StaleCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Since when nothing new is seen, and why; `detail`: which watch."""
+    """Says since when nothing new is seen, and why; `detail` names the watch."""
 
     since: datetime
     cause: StaleCause

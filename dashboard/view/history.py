@@ -31,7 +31,7 @@ Series = tuple[str, FlavorResource | None, str]
 class _Moment:
     time: datetime
     values: "array[float]"
-    """By the number of the series; one that came later is beyond the end. Single precision: it is drawn, no more."""
+    """Number of the series -> its value in single precision, for drawing; a later series is beyond the end."""
 
 
 @dataclass(slots=True)

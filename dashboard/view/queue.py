@@ -27,7 +27,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By what a list is sorted; without it, what waits is in the order of the queues and all else the latest first."""
+    """Names the column that sorts a list; without it, what waits is in the order of the queues, else latest first."""
 
     by: str = ""
     down: bool = False

@@ -17,7 +17,7 @@ log = get_logger(__name__)
 
 
 class FaultReports(Collector):
-    """Of every replica: those that do not lead read the same objects."""
+    """Counts what each replica has set aside: those that do not lead read the same objects."""
 
     def __init__(self, faults: Faults, registry: CollectorRegistry) -> None:
         self._faults = faults

@@ -63,7 +63,7 @@ class FlavorStatusWriter:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._written: dict[str, Condition] = {}
-        """By the uid of the flavor: its condition as it is stored."""
+        """uid of a flavor -> its condition as it is stored."""
 
     async def write(self, snapshot: Snapshot, now: datetime) -> int:
         """Write what has changed, and return how many statuses that were. Raises ApiError."""

@@ -53,7 +53,7 @@ class PendingEvents:
         self._due: dict[str, datetime] = {}
         """By workload key, when to check it: an entry of either queue with another time is void."""
         self._reported: dict[str, tuple[ReportedReason, datetime]] = {}
-        """By workload key, the reason of the last event, and when it was recorded."""
+        """workload key -> the reason of the last event, and when it was recorded."""
         self.write: Callable[[WaitExplanation, datetime], None] | None = None
         """Writes on a workload why it waits."""
 

@@ -24,7 +24,7 @@ class PolicyChanges:
         self._work = work
         self._writes = writes
         self._written: dict[str, tuple[int, str]] = {}
-        """By key, generation and policy of the last write: an API server that does not know the field ignores it."""
+        """key -> generation and policy of the last write: an API server that does not know the field ignores it."""
 
     def apply_due(self, now: datetime) -> None:
         """Begin the writes that are due; one that is not follows when it is."""

@@ -30,7 +30,7 @@ WHAT_IF_PATH: Final = f"/apis/{API_VERSION}/{WHAT_IF.plural}"
 MOST_REQUESTS: Final = 64
 MOST_WATCHES: Final = 100
 MOST_WATCHES_OF_ONE: Final = 20
-"""Of one user, or of the service accounts of one namespace."""
+"""The most that one user has, or the service accounts of one namespace together."""
 _JSON: Final = "application/json"
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -31,9 +31,9 @@ class MadeObjects(Generic[R]):
         self._alone = alone
         self._child = child
         self._made_for: dict[str, dict[str, R]] = {}
-        """By the key of the object that the label names, the records by uid."""
+        """key of the object that the label names -> uid -> record."""
         self._shown: dict[str, R | None] = {}
-        """By uid, what others see."""
+        """uid -> what others see."""
 
     def seen(self, changes: Iterable[Transition[R]]) -> Iterator[Transition[R]]:
         """Yield the changes as others must see them; those of records without the label as they are."""

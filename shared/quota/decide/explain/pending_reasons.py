@@ -55,7 +55,7 @@ class PendingReasons:
         self._first_waits: dict[str, _FirstWaits] = {}
         """By StrictFIFO leaf."""
         self._kept: dict[tuple[str, FlavorResource], tuple[IdleGuarantee, ...]] = {}
-        """By group and key, what idle groups below it keep."""
+        """(group, key) -> what idle groups below the group keep."""
 
     @classmethod
     def without_amounts(cls, plan: Plan) -> "PendingReasons":

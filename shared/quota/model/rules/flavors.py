@@ -114,7 +114,7 @@ def check_flavor_unused(name: str, tree: Tree) -> Iterator[Violation]:
 
 
 def warn_flavors_of_the_same_nodes(flavors: Mapping[str, Flavor], tree: Tree, context: Context) -> Iterator[Violation]:
-    """Of flavors with the same nodeLabels, or with none, every node counts for one: the others get no node."""
+    """Warn of flavors with the same nodeLabels, or with none: a node counts for one of them, the others get none."""
     if not context.counts_nodes:
         return
     for name, taker in sorted(nodes_taken_by(flavors.values()).items()):
