@@ -1,6 +1,6 @@
 """The frozen input of one decision: every group's numbers, and every leaf's workloads in order."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -45,12 +45,6 @@ class Snapshot:
     def largest_nodes(self) -> LargestNodes:
         """The largest nodes of each flavor that pods are compared with."""
         return self.measurement.leaf_snapshots.static.offer.nodes
-
-    def changes_since(self, numbers: Mapping[str, GroupNumbers]) -> tuple[Set[str], Set[str]] | None:
-        """Return the leaves and the groups that may differ from the snapshot of those numbers; None: not known."""
-        if self.measurement.measured_from is not numbers:
-            return None
-        return self.measurement.leaf_snapshots.changed & self.leaves.keys(), self.measurement.changed
 
     def largest_fit(self, leaf: str, key: FlavorResource) -> tuple[Amount, str]:
         """Return the largest request that could ever fit in `leaf`, and the group that binds; below 0 if none fits."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shared.quota.measure.group_usage import GroupNumbers, Numbers
+from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.groups.runtime import NO_STATE, Column, ColumnState, is_worth_keeping
 from shared.quota.measure.inputs.workload_set import NO_USE
 from shared.quota.measure.inputs.world import World
@@ -24,10 +24,6 @@ class Measurement:
     columns: Mapping[FlavorResource, ColumnState]
     others: tuple[str, ...]
     """Those of `numbers` that are not in the tree index."""
-    measured_from: Mapping[str, GroupNumbers]
-    """The numbers that this measurement started from; empty if it started from none."""
-    changed: frozenset[str]
-    """The groups under which `numbers` has another mapping than `measured_from`."""
 
 
 def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | None) -> Measurement:
@@ -65,7 +61,7 @@ def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | N
         if name not in others:
             del numbers[name]
     numbers.update(others)
-    return Measurement(leaf_snapshots, numbers, columns, tuple(others), known, frozenset({*written, *others}))
+    return Measurement(leaf_snapshots, numbers, columns, tuple(others))
 
 
 def _others(leaf_snapshots: LeafSnapshots) -> dict[str, dict[FlavorResource, Numbers]]:

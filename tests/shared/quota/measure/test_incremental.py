@@ -205,33 +205,6 @@ def test_workload_that_changes_its_group_leaves_the_old_one() -> None:
     assert (numbers["a"][KEY].request, numbers["c"][KEY].request) == (0, 3)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_snapshot_lists_all_differences_from_its_predecessor(seed: int) -> None:
-    dice = Random(seed)
-    found = random_world(dice)
-    before = measure(found, NOW)
-    for second in range(6):
-        found = changed_world(dice, found)
-        snapshot = measure(found, after(second), before)
-        changes = snapshot.changes_since(before.numbers)
-        if changes is not None:
-            leaves, groups = changes
-            assert {name for name in snapshot.leaves if snapshot.leaves[name] is not before.leaves.get(name)} <= leaves
-            assert leaves <= snapshot.leaves.keys()
-            assert {name for name, own in snapshot.numbers.items() if own is not before.numbers.get(name)} == groups
-        before = snapshot
-
-
-def test_snapshot_lists_only_real_differences_from_its_own_predecessor() -> None:
-    work = pending("a", 10, name="first")
-    first = measure(world(TREE, [work]), NOW)
-    second = measure(first.world.with_changes([(work, None)]), NOW, first)
-
-    assert second.changes_since(first.numbers) == ({"a"}, {"a", "p", "root"})
-    assert second.changes_since(second.numbers) is None
-    assert measure(second.world, NOW).changes_since(first.numbers) is None
-
-
 def test_group_that_becomes_inactive_in_an_unchanged_tree_is_inactive() -> None:
     given = world("root 4\n  a 4", [pending("a", 1)])
     before = measure(given, NOW)
