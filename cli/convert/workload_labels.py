@@ -97,7 +97,7 @@ def pod_specs(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def requested_resources(manifests: Iterable[Manifest]) -> list[str]:
-    """Return what almost every pod requests, and what the pods in the files request beside it."""
+    """Return what almost every pod requests, and what the pods in the files request in addition."""
     found = dict.fromkeys(_REQUESTED)
     for manifest in manifests:
         for spec in pod_specs(manifest.body):

@@ -42,7 +42,7 @@ def _requires_more(remedies: Sequence[Json]) -> bool:
 
 
 def remedy_text(remedy: Json) -> str:
-    """Return one remedy, with what it needs beside it."""
+    """Return one remedy, with what it needs in addition."""
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
     by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
     by = f"{by}, for example," if remedy.get("example") else by
