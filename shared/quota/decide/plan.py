@@ -2,7 +2,7 @@
 
 Evictions that no number decides; claims; excess over ceilings; entitled workloads and the room made for them. If
 workloads started, all of that again on numbers measured with them, until nothing entitled starts any more. Then
-fill-back; workloads that borrow; Strict mode; swaps; fill-back over all; notices.
+fill-back; Strict mode; workloads that borrow; swaps; fill-back over all; notices.
 """
 
 from types import MappingProxyType
@@ -11,7 +11,6 @@ from shared.quota.decide.decisions import EndState, Plan
 from shared.quota.decide.reclaim.evictions import decide_evictions
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.notice import Notices, give_notice
-from shared.quota.decide.reclaim.strict import recycle_strictly
 from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache, Sort
@@ -26,7 +25,6 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     """
     last = start_borrowers(start_all_entitled(RoundInput(snapshot, CycleCache() if cache is None else cache)))
     inputs, usage, evictions, waits = last.inputs, last.usage, last.evictions, last.waits
-    recycle_strictly(inputs, usage, evictions, waits, last.delays)
     Swaps(inputs, last.block, last.claims, last.delays, usage, evictions, waits).plan()
     fill_back(usage, evictions)
     found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.of(Sort.NOTIFYING)))

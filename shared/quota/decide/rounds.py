@@ -27,6 +27,7 @@ from shared.quota.decide.reclaim.over_limit import excesses, lower_excess
 from shared.quota.decide.reclaim.over_runtime import judge_over
 from shared.quota.decide.reclaim.planner import ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
+from shared.quota.decide.reclaim.strict import recycle_strictly
 from shared.quota.decide.reclaim.victim_search import EvictionDelays
 from shared.quota.decide.remeasure import is_worth_measuring, measure_again
 from shared.quota.decide.state.cycle_cache import Sort
@@ -99,11 +100,17 @@ def _with_anybody(latest: Round) -> Round:
 
 
 def _borrow(latest: Round) -> frozenset[WorkloadId]:
-    """Make one borrowing pass; return the workloads that it started."""
-    count = len(latest.usage.starts)
-    fill_back(latest.usage, latest.evictions)
+    """Let Strict mode recycle, then make one borrowing pass; return the workloads that the pass started.
+
+    Victims are filled back before Strict mode, so that it does not recycle in place of one that is not needed; and
+    after it, because what it recycles can spare others.
+    """
+    usage, evictions, count = latest.usage, latest.evictions, len(latest.usage.starts)
+    fill_back(usage, evictions)
+    if recycle_strictly(latest.inputs, usage, evictions, latest.waits, latest.delays):
+        fill_back(usage, evictions)
     latest.admission.start_borrowing()
-    return frozenset(each.workload.id for each in latest.usage.starts[count:])
+    return frozenset(each.workload.id for each in usage.starts[count:])
 
 
 def _start_entitled(inputs: RoundInput) -> Round:

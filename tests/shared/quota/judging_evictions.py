@@ -6,7 +6,7 @@ exactly if some single victim can be put back.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from shared.quota.decide.decisions import Evict, EvictionRule
+from shared.quota.decide.decisions import Evict, EvictionRule, Tier
 from tests.shared.quota.judgement import ENTITLED, Judgement, Promise
 from tests.shared.quota.usage_by_definition import Book, asked, ways_to_run
 
@@ -188,10 +188,16 @@ def _of_limits(judgement: Judgement, gone: Book) -> Iterator[str]:
 def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
     """Strict recycling takes from leaves over their runtime only, and leaves none below one that it was over.
 
+    What borrows on the last numbers starts after it, so it does not count.
     Not told where the leaf's own preemptors had victims too: the plan does not say which were filled back.
     """
     others = [evict.workload for evict in judgement.plan.evictions if evict.rule is not EvictionRule.STRICT]
     before, after = judgement.with_promises(judgement.later_used.without(*others)), judgement.with_promises(gone)
+    measured = max(judgement.plan.measured_after, default=0)
+    for start in judgement.plan.starts[measured:]:
+        if start.tier is Tier.OPPORTUNISTIC and not start.on_claim:
+            before.add(start.workload, start.flavors, -1)
+            after.add(start.workload, start.flavors, -1)
     for evict in judgement.plan.evictions:
         victim = evict.workload
         if evict.rule is not EvictionRule.STRICT or victim.admission is None:

@@ -19,8 +19,12 @@ from shared.resources import Amount, FlavorResource
 
 def recycle_strictly(
     inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays
-) -> None:
-    """In each leaf in Strict mode that is over its runtime, let the least important work go while it overshoots."""
+) -> bool:
+    """In each leaf in Strict mode that is over its runtime, evict the least important workloads while it overshoots.
+
+    Return whether any is evicted.
+    """
+    count = len(evictions.forced)
     names = sorted(inputs.cache.of(Sort.STRICT) & inputs.cache.over_since.judged.keys())
     settled = _settled_elsewhere(inputs, usage, evictions) if names else Counter()
     for name in names:
@@ -30,6 +34,7 @@ def recycle_strictly(
             for key in over:
                 _recycle(search, evictions, usage.leaf(name), key, (over, settled[key]))
             waits.wake(*search.spared_until)
+    return len(evictions.forced) > count
 
 
 def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan) -> Counter[FlavorResource]:

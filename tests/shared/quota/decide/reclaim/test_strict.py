@@ -137,3 +137,15 @@ def test_resource_that_victims_of_this_cycle_bring_down_counts_as_over() -> None
     ]
     groups = BOTH.replace("root 12", "root 10", 1) + "\n  c 2"
     assert evictions(decide(groups, [*B_OF_BOTH, *work], mode=STRICT)) == ["x Reclaim for c1"]
+
+
+def test_room_that_strict_mode_frees_is_borrowed_in_the_same_cycle() -> None:
+    """The preemptor alone takes what a1 frees; a's runtime is 1, so Strict mode frees 3 in its place."""
+    work = [
+        *(running("a", each, f"a{number}", since=after(-number)) for number, each in enumerate((1, 2, 1, 2), start=1)),
+        pending("c", 6, "entitled"),
+        pending("c", 4, "next"),
+        pending("b", 2, "borrows"),
+    ]
+    plan = decide("root 11\n  a 0\n  b 1\n  c 9", work, mode=STRICT)
+    assert started_and_evicted(plan) == (["borrows opportunistic"], ["a2 Strict", "a3 Strict"])
