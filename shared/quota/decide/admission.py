@@ -52,6 +52,11 @@ class AdmissionPasses:
     _guarded: set[WorkloadId] = field(default_factory=set, init=False)
     """Those whose own room is kept from borrowers."""
 
+    @property
+    def kept_room_while_borrowing(self) -> bool:
+        """Whether the second pass began with room kept for workloads that it could let borrow elsewhere."""
+        return bool(self._guarded)
+
     def start_entitled(self) -> None:
         """First pass."""
         cache, usage = self.inputs.cache, self.usage

@@ -10,6 +10,7 @@ from dataclasses import replace
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Admission, Workload, WorkloadId
@@ -65,6 +66,15 @@ def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:
     """The numbers of the same moment with these starts carried out; costs what they change."""
     changes = ((each.workload, _started(each, snapshot)) for each in starts)
     return measure(snapshot.world.with_changes(changes), snapshot.now, snapshot)
+
+
+def costs_less(now: GroupNumbers, before: GroupNumbers) -> bool:
+    """Return whether a group costs its parent less while idle: its runtime fell below what its guarantee kept."""
+    return any(
+        min(each.guarantee, each.runtime) < min(known.guarantee, known.runtime)
+        for key, each in now.items()
+        for known in (before.get(key, NO_NUMBERS),)
+    )
 
 
 def _differences(snapshot: Snapshot, before: Iterable[Start], now: Iterable[Start]) -> Iterator[WorkloadChange]:

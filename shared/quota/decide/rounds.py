@@ -29,9 +29,10 @@ from shared.quota.decide.reclaim.planner import ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.reclaim.strict import recycle_strictly
 from shared.quota.decide.reclaim.victim_search import EvictionDelays
-from shared.quota.decide.remeasure import is_worth_measuring, measure_again
+from shared.quota.decide.remeasure import costs_less, is_worth_measuring, measure_again
 from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan
+from shared.quota.decide.state.identity import changed_names
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
@@ -83,10 +84,29 @@ def start_borrowers(latest: Round) -> Round:
         reclaimed = _reclaimed(trial)
         if reclaimed:
             latest = _start_entitled(latest.inputs.without_borrowing(reclaimed))
-        else:
-            latest, trial = start_all_entitled(trial.carried_out()), None
+            continue
+        before, latest, trial = latest, start_all_entitled(trial.carried_out()), None
+        if not _may_borrow_more(before, latest):
+            _recycle(latest)
+            return latest
     _borrow(latest)
     return latest
+
+
+def _may_borrow_more(before: Round, after: Round) -> bool:
+    """Return whether a borrowing pass of `after` could start anything, when that of `before` has started what it could.
+
+    Room only shrinks by starts. It grows where claims end, where room was kept for a workload that has borrowed since,
+    and where groups cost their parents less; and in Strict mode a leaf may be below its runtime now.
+    """
+    now, known = after.inputs.snapshot.numbers, before.inputs.snapshot.numbers
+    changed = changed_names(now, known)
+    return (
+        before.admission.kept_room_while_borrowing
+        or len(after.claims.ended) != len(before.claims.ended)
+        or not after.inputs.cache.of(Sort.STRICT).isdisjoint(changed)
+        or any(costs_less(now[name], known[name]) for name in changed)
+    )
 
 
 def _with_anybody(latest: Round) -> Round:
@@ -100,17 +120,23 @@ def _with_anybody(latest: Round) -> Round:
 
 
 def _borrow(latest: Round) -> frozenset[WorkloadId]:
-    """Let Strict mode recycle, then make one borrowing pass; return the workloads that the pass started.
+    """Let Strict mode recycle, then make one borrowing pass; return the workloads that the pass started."""
+    count = len(latest.usage.starts)
+    _recycle(latest)
+    latest.admission.start_borrowing()
+    return frozenset(each.workload.id for each in latest.usage.starts[count:])
 
-    Victims are filled back before Strict mode, so that it does not recycle in place of one that is not needed; and
-    after it, because what it recycles can spare others.
+
+def _recycle(latest: Round) -> None:
+    """Let Strict mode recycle.
+
+    Victims are filled back before, so that it does not recycle in place of one that is not needed; and after it,
+    because what it recycles can spare others.
     """
-    usage, evictions, count = latest.usage, latest.evictions, len(latest.usage.starts)
+    usage, evictions = latest.usage, latest.evictions
     fill_back(usage, evictions)
     if recycle_strictly(latest.inputs, usage, evictions, latest.waits, latest.delays):
         fill_back(usage, evictions)
-    latest.admission.start_borrowing()
-    return frozenset(each.workload.id for each in usage.starts[count:])
 
 
 def _start_entitled(inputs: RoundInput) -> Round:
