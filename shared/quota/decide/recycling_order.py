@@ -20,11 +20,12 @@ _END = datetime.max.replace(tzinfo=UTC)
 
 
 class RunningWorkload(NamedTuple):
-    """A running workload, its quantities and the time of its latest start."""
+    """A running workload, its quantities, the time of its latest start, and its id."""
 
     workload: Workload
     quantities: Counted
     since: datetime
+    id: WorkloadId
 
     @property
     def rank(self) -> tuple[int, timedelta]:
@@ -45,22 +46,27 @@ class RecyclingOrder:
         self._evicted = evicted
         self._now = now
         self._exempt = exempt
-        self._ids = [each.workload.id for each in running]
+        self._ids = [each.id for each in running]
         self._place_of = {workload_id: place for place, workload_id in enumerate(self._ids)}
         self._all: dict[FlavorResource, list[int]] = {}
         """key -> heap of the places of those that use it. Evicted ones are removed when they come first."""
-        self._ready: dict[FlavorResource, list[int]] = {}
-        """key -> heap of the places of those that use it and are not exempt."""
+        self._ready: dict[FlavorResource, list[int]] = {} if exempt else self._all
+        """key -> heap of the places of those that use it and are not exempt; `_all` itself where none can be."""
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
         for place, each in enumerate(running):
-            ends = self.exempt_until(each)
             for key, _ in each.quantities:
                 self._all.setdefault(key, []).append(place)
-                if ends <= now:
-                    self._ready.setdefault(key, []).append(place)
-                else:
-                    self._exempt_ends[key] = min(ends, self._exempt_ends.get(key, ends))
+            if exempt:
+                self._note_exemption(place, each)
+
+    def _note_exemption(self, place: int, each: RunningWorkload) -> None:
+        ends = self.exempt_until(each)
+        for key, _ in each.quantities:
+            if ends <= self._now:
+                self._ready.setdefault(key, []).append(place)
+            else:
+                self._exempt_ends[key] = min(ends, self._exempt_ends.get(key, ends))
 
     def first(self, key: FlavorResource) -> RunningWorkload | None:
         """Return the least important workload that uses `key`."""
@@ -84,7 +90,9 @@ class RecyclingOrder:
         if place is None:
             return
         restored = self.running[place]
-        heaps = (self._all, self._ready) if self.exempt_until(restored) <= self._now else (self._all,)
+        heaps = [self._all]
+        if self._exempt and self.exempt_until(restored) <= self._now:
+            heaps.append(self._ready)
         for key, _ in restored.quantities:
             for heap in heaps:
                 heappush(heap[key], place)

@@ -70,7 +70,7 @@ def fill_back(usage: RoundUsage, evictions: EvictionPlan) -> None:
         if current == rank:
             if not _restore_if(usage, victim, needs):
                 continue
-            restored.add(victim.workload.id)
+            restored.add(victim.id)
             alike[number].pop()
         if alike[number]:
             heapq.heappush(queue, (_importance(usage, alike[number][-1]), number))
@@ -108,6 +108,6 @@ def _importance_of_its_own(victim: Victim) -> tuple[int, datetime, QueuePlace]:
 
 def _keep_running(evictions: EvictionPlan, restored: Set[WorkloadId]) -> None:
     """Take the restored victims out of all plans."""
-    evictions.victims = [each for each in evictions.victims if each.workload.id not in restored]
+    evictions.victims = [each for each in evictions.victims if each.id not in restored]
     for preemptor in evictions.preemptors:
-        preemptor.victims = [each for each in preemptor.victims if each.workload.id not in restored]
+        preemptor.victims = [each for each in preemptor.victims if each.id not in restored]

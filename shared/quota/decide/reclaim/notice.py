@@ -48,15 +48,15 @@ def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves
     early = _early(usage, evictions)
     while early:
         for victim in early:
-            if victim.workload.id not in told:
-                told.add(victim.workload.id)
+            if victim.id not in told:
+                told.add(victim.id)
                 at = evict_at(victim, usage.now)
                 waits.wake(at)
                 notices.extend(_notice(victim, at, usage.now))
         told |= _postpone(usage, evictions, waits, early)
         fill_back(usage, evictions)
         early = _early(usage, evictions)
-    told.update(each.workload.id for each in (*evictions.forced, *evictions.victims))
+    told.update(each.id for each in (*evictions.forced, *evictions.victims))
     running = (each for name in sorted(leaves) for each in usage.snapshot.leaves[name].admitted)
     withdrawn = (each for each in running if each.notice is not None and each.id not in told)
     return Notices(tuple(notices), tuple(withdrawn))
@@ -115,7 +115,7 @@ def _postpone(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, early: l
     told: set[WorkloadId] = set()
     while put_off:
         for preemptor in put_off:
-            told.update(each.workload.id for each in preemptor.victims)
+            told.update(each.id for each in preemptor.victims)
             keep(usage, evictions, waits, preemptor)
         waiting.update(map(id, put_off))
         evictions.preemptors = [each for each in evictions.preemptors if id(each) not in waiting]

@@ -125,9 +125,9 @@ def _next_of(
     if line is None:
         lost = search.without_a_place(leaf_usage) if is_lost else frozenset[WorkloadId]()
         running = leaf_usage.order(search.usage.now).running
-        line = candidates[leaf_usage.name] = (each for each in running if not is_lost or each.workload.id in lost)
+        line = candidates[leaf_usage.name] = (each for each in running if not is_lost or each.id in lost)
     for each in line:
-        is_using = each.workload.id not in leaf_usage.gone and any(key in wanted for key, _ in each.quantities)
+        is_using = each.id not in leaf_usage.gone and any(key in wanted for key, _ in each.quantities)
         if is_using and search.has_run_long_enough(leaf_usage, each):
             return each
     return None

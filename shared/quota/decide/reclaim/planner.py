@@ -151,7 +151,10 @@ def _make_room(search: VictimSearch, preemptor: Preemptor, *, spares_own: bool =
 
 def _short_of(usage: RoundUsage, leaf_usage: LeafUsage, quantities: Quantities) -> FlavorResource | None:
     """Return the first key on which a limit of the path is passed after the evictions under way."""
-    return next((key for key, _ in quantities if usage.planned.available(leaf_usage.path, key) < 0), None)
+    for key, _ in quantities:  # a generator costs as much again, and this is asked for each victim
+        if usage.planned.available(leaf_usage.path, key) < 0:
+            return key
+    return None
 
 
 def _next_victim(search: VictimSearch, preemptor: Preemptor, key: FlavorResource) -> Victim | None:

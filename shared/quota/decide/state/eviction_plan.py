@@ -7,7 +7,7 @@ from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupKey, Quantities
-from shared.quota.model.workload import EvictionReason, Flavors, Workload
+from shared.quota.model.workload import EvictionReason, Flavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 
@@ -45,6 +45,11 @@ class Victim:
     def workload(self) -> Workload:
         """The victim itself."""
         return self.running.workload
+
+    @property
+    def id(self) -> WorkloadId:
+        """The id of the victim."""
+        return self.running.id
 
 
 class EvictionPlan:

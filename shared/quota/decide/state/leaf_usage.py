@@ -107,7 +107,7 @@ class LeafUsage:
         self.touched = True
         _add(self.used, quantities)
         if workload.preemptible:
-            self.started_now.append(RunningWorkload(workload, quantities, now))
+            self.started_now.append(RunningWorkload(workload, quantities, now, workload.id))
         else:
             _add(self.non_preemptible, quantities)
 
@@ -116,7 +116,7 @@ class LeafUsage:
         started = [
             each
             for each in self.started_now
-            if each.workload.id not in self.gone and any(used == key for used, _ in each.quantities)
+            if each.id not in self.gone and any(used == key for used, _ in each.quantities)
         ]
         before = self.order(now).first(key)
         return min((*started, *((before,) if before is not None else ())), key=lambda each: each.rank, default=None)
@@ -135,16 +135,16 @@ class LeafUsage:
         if not workload.preemptible:
             _add(self.non_preemptible, back)
 
-    def vacate(self, workload: Workload) -> None:
+    def vacate(self, running: RunningWorkload) -> None:
         """Mark a workload of this leaf as evicted by this cycle."""
         self.touched = True
-        self.gone.add(workload.id)
+        self.gone.add(running.id)
 
-    def restore(self, workload: Workload) -> None:
+    def restore(self, running: RunningWorkload) -> None:
         """Undo `vacate`."""
-        self.gone.discard(workload.id)
+        self.gone.discard(running.id)
         if self._order is not None:
-            self._order.restore(workload.id)
+            self._order.restore(running.id)
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
         """What running workloads of lower priority use that could be preempted in the group, or are evicted now."""
@@ -198,7 +198,7 @@ class LeafUsage:
 
 def running_workload(workload: Workload) -> RunningWorkload:
     """Return the running workload with its quantities and start."""
-    return RunningWorkload(workload, quantities_of(workload, flavors_of(workload)), started(workload))
+    return RunningWorkload(workload, quantities_of(workload, flavors_of(workload)), started(workload), workload.id)
 
 
 def started(workload: Workload) -> datetime:

@@ -131,10 +131,10 @@ class RoundUsage:
         """Count a running workload as evicted in `planned`."""
         self.planned.remove(leaf_usage.path, running.quantities)
         self.used_planned.remove(leaf_usage.path, running.quantities)
-        leaf_usage.vacate(running.workload)
+        leaf_usage.vacate(running)
 
     def restore(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Undo `vacate`."""
         self.planned.add(leaf_usage.path, running.quantities)
         self.used_planned.add(leaf_usage.path, running.quantities)
-        leaf_usage.restore(running.workload)
+        leaf_usage.restore(running)

@@ -61,6 +61,7 @@ class FrozenUsage(NamedTuple):
     """The most that charge can be: the ceiling; at root also the runtime."""
     kept: Amount
     """What the group costs its parent even while idle: min(guarantee, runtime)."""
+    runtime: Amount
 
 
 class _FrozenByGroup(dict[str, FrozenUsage]):
@@ -75,7 +76,9 @@ class _FrozenByGroup(dict[str, FrozenUsage]):
     def __missing__(self, group: str) -> FrozenUsage:
         numbers = self._numbers.get(group, {}).get(self._key, NO_NUMBERS)
         limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
-        found = self[group] = FrozenUsage(numbers.charge, limit, min(numbers.guarantee, numbers.runtime))
+        found = self[group] = FrozenUsage(
+            numbers.charge, limit, min(numbers.guarantee, numbers.runtime), numbers.runtime
+        )
         return found
 
 
@@ -117,12 +120,17 @@ class KeyCharges:
         found = self.changed.get(group)
         return self._frozen[group].charge if found is None else found
 
+    def over_runtime(self, group: str) -> Amount:
+        """By how much the charge is above the runtime; negative below it."""
+        frozen = self._frozen[group]
+        return self.changed.get(group, frozen.charge) - frozen.runtime
+
     def shift(self, path: GroupPath, amount: Amount) -> None:
         """Charge `amount` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         self.changes += 1
         changed, frozen = self.changed, self._frozen
         for group in path:
-            start, _, kept = frozen[group]
+            start, _, kept, _ = frozen[group]
             before = changed.get(group, start)
             after = changed[group] = before + amount
             amount += (kept - after if kept > after else 0) - (kept - before if kept > before else 0)
@@ -137,7 +145,7 @@ class KeyCharges:
         """
         changed, frozen, room = self.changed, self._frozen, MAX_AMOUNT
         for group in reversed(path):
-            charge, limit, kept = frozen[group]
+            charge, limit, kept, _ = frozen[group]
             if group in changed:
                 charge = changed[group]
             margin = limit - charge
@@ -220,4 +228,4 @@ class Usage:
 
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
         """By how much the charge is above the runtime; negative below it."""
-        return self.charge(group, key) - self.numbers(group, key).runtime
+        return self.charges(key).over_runtime(group)
