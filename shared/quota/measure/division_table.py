@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.quota.measure.fair_share import divide_in_steps
+from shared.quota.measure.fair_share import Sibling, divide_in_steps
 from shared.quota.measure.group_usage import Numbers
-from shared.quota.measure.groups.group_draft import floor_in, sibling_in
-from shared.quota.measure.groups.runtime import NO_STATE
 from shared.quota.measure.snapshot import Snapshot
 from shared.resources import Amount, FlavorResource
 
@@ -62,16 +60,13 @@ def division_tables(snapshot: Snapshot, group: str) -> list[DivisionTable]:
 
 
 def _table(snapshot: Snapshot, parent: str, children: Sequence[str], key: FlavorResource) -> DivisionTable:
-    waiting = snapshot.measurement.columns.get(key, NO_STATE).waiting
     past_use = snapshot.world.past_use
     numbers = {name: snapshot.numbers[name][key] for name in children if key in snapshot.numbers[name]}
     runtime = snapshot.numbers[parent][key].runtime
-    siblings = [
-        sibling_in(name, each, past_use.get(name, {}).get(key, 0), waiting.get(name)) for name, each in numbers.items()
-    ]
+    siblings = [Sibling(name, each, past_use.get(name, {}).get(key, 0)) for name, each in numbers.items()]
     steps = divide_in_steps(runtime, siblings)
     rows = [
-        DivisionRow(name, each, floor_in(each), steps.first[name], [dealt[name] for dealt in steps.rounds])
+        DivisionRow(name, each, each.floor, steps.first[name], [dealt[name] for dealt in steps.rounds])
         for name, each in sorted(numbers.items())
     ]
     return DivisionTable(parent, key, runtime, steps.short, rows)

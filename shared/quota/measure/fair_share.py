@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-import msgspec
-
+from shared.quota.measure.group_usage import Numbers
 from shared.resources import Amount
 
 _NOT_WAITING: Final = datetime.max.replace(tzinfo=UTC)
@@ -21,37 +20,14 @@ EXACT: Final = 128
 """Two different ratios of amounts below 2^63 differ by more than 2^-128."""
 
 
-class Sibling(msgspec.Struct, frozen=True, gc=False):
+class Sibling(NamedTuple):
     """What the division needs to know of one child, for one key."""
 
     name: str
-    min: Amount
-    weight: Amount
-    guarantee: Amount
-    non_preemptible: Amount
-    demand: Amount
-    used: Amount = 0
+    numbers: Numbers
+    """All but its runtime is read."""
     past_use: Amount = 0
     """Decayed use of the past; only its ratio to the siblings' matters."""
-    waiting_since: datetime | None = None
-    """When the oldest pending workload that counts was queued."""
-
-    @property
-    def floor(self) -> Amount:
-        """Return what the child gets before anything is shared by weight."""
-        return floor_of(self.min, self.guarantee, self.non_preemptible, self.demand)
-
-
-def floor_of(least: Amount, guarantee: Amount, non_preemptible: Amount, demand: Amount) -> Amount:
-    """Return what a group with this min gets first: the part of min it demands, and all that cannot be reclaimed."""
-    return max(min(least, demand), non_preemptible, guarantee)
-
-
-class Division(NamedTuple):
-    """The runtime of every sibling, by name; and whether it depends on use, past use and waiting times."""
-
-    runtimes: dict[str, Amount]
-    depends_on_order: bool
 
 
 class DivisionSteps(NamedTuple):
@@ -66,8 +42,10 @@ class DivisionSteps(NamedTuple):
     rounds: Sequence[Mapping[str, Amount]]
 
 
-def divide(runtime: Amount, siblings: Iterable[Sibling]) -> Division:
-    """Divide `runtime`. The shares sum to at most `runtime`, unless non-preemptible use alone exceeds it.
+def divide(runtime: Amount, siblings: Iterable[Sibling]) -> dict[str, Amount]:
+    """Divide `runtime`; return the runtime of every sibling, by name.
+
+    The shares sum to at most `runtime`, unless non-preemptible use alone exceeds it.
 
     Runtime 10; a: min 2, weight 1, demand 9; b: min 1, weight 2, demand 2; c: min 0, weight 3, demand 9.
     Floors 2, 1, 0 leave 7. Round 1 deals 1, 2, 3 (of 1.17, 2.33, 3.5) and the unit that remains to c, the
@@ -86,22 +64,21 @@ def divide_in_steps(runtime: Amount, siblings: Iterable[Sibling]) -> DivisionSte
         {name: new - old for name, old, new in zip(names, before, after, strict=True)}
         for before, after in pairwise(steps)
     ]
-    is_short = sum(sibling.floor for sibling in ordered) > runtime
+    is_short = sum(sibling.numbers.floor for sibling in ordered) > runtime
     return DivisionSteps(is_short, dict(zip(names, steps[0], strict=True)), rounds)
 
 
-def _divide(runtime: Amount, dealer: "_Dealer") -> Division:
+def _divide(runtime: Amount, dealer: "_Dealer") -> dict[str, Amount]:
     ordered = dealer.siblings
-    floors = [sibling.floor for sibling in ordered]
+    floors = [sibling.numbers.floor for sibling in ordered]
     left = runtime - sum(floors)
     if left < 0:
         shares = _share_shortage(runtime, ordered, floors, dealer)
     else:
         shares = floors
-        bounds = [max(floor, sibling.demand) for floor, sibling in zip(floors, ordered, strict=True)]
-        dealer.fill(left, shares, bounds, [sibling.weight for sibling in ordered])
-    runtimes = {sibling.name: share for sibling, share in zip(ordered, shares, strict=True)}
-    return Division(runtimes, dealer.depends_on_order)
+        bounds = [max(floor, sibling.numbers.demand) for floor, sibling in zip(floors, ordered, strict=True)]
+        dealer.fill(left, shares, bounds, [sibling.numbers.weight for sibling in ordered])
+    return {sibling.name: share for sibling, share in zip(ordered, shares, strict=True)}
 
 
 def _share_shortage(
@@ -115,8 +92,8 @@ def _share_shortage(
     Runtime 8; a: min 6; b: min 4; c: min 2, all of it in non-preemptible use; each demands 9.
     In proportion to min: 4, 2.67, 1.33. c holds more than that: it keeps 2, and a and b share 6: 4 and 2.
     """
-    non_preemptible = [sibling.non_preemptible for sibling in siblings]
-    weights = [sibling.min for sibling in siblings]
+    non_preemptible = [sibling.numbers.non_preemptible for sibling in siblings]
+    weights = [sibling.numbers.min for sibling in siblings]
     keeping = [False] * len(non_preemptible)
     while True:
         dealer.restart()
@@ -131,11 +108,10 @@ def _share_shortage(
 
 
 class _Dealer:
-    """Deals to `siblings` in rounds, and records whether the order of the remaining units was needed."""
+    """Deals to `siblings` in rounds."""
 
     def __init__(self, siblings: Sequence[Sibling], steps: list[list[Amount]] | None = None) -> None:
         self.siblings = siblings
-        self.depends_on_order = False
         self.steps = steps
         """The shares before the rounds and after each; None: not kept."""
 
@@ -174,7 +150,6 @@ class _Dealer:
     ) -> list[Amount]:
         parts = whole_parts(pool, [weights[index] for index in hungry])
         if parts.left:
-            self.depends_on_order = True
             siblings = [self.siblings[index] for index in hungry]
             have = [shares[index] + dealt for index, dealt in zip(hungry, parts.dealt, strict=True)]
             for place in units_order(siblings, have, parts)[: parts.left]:
@@ -211,10 +186,10 @@ def units_order(siblings: Sequence[Sibling], have: Sequence[Amount], parts: Whol
         sibling = siblings[place]
         past = (sibling.past_use << EXACT) // parts.weights[place] if sibling.past_use else 0
         return (
-            sibling.used <= have[place],
+            sibling.numbers.used <= have[place],
             past,
             -parts.remainders[place],
-            sibling.waiting_since or _NOT_WAITING,
+            sibling.numbers.waiting_since or _NOT_WAITING,
         )
 
     return sorted(range(len(siblings)), key=rank)

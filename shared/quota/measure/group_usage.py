@@ -4,6 +4,7 @@ See docs/specification.md §3.3.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 
@@ -35,6 +36,13 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """request, at least the guarantee, at most the ceiling."""
     runtime: Amount = 0
     """What the group may use now."""
+    waiting_since: datetime | None = None
+    """When the oldest of the pending workloads that count in its subtree was queued."""
+
+    @property
+    def floor(self) -> Amount:
+        """What the group gets before anything is shared by weight."""
+        return max(min(self.min, self.demand), self.non_preemptible, self.guarantee)
 
     @property
     def borrowed(self) -> Amount:

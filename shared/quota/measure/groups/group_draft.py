@@ -1,31 +1,8 @@
-"""One group's numbers for one key while they are computed, and what the division of its parent sees of them."""
+"""One group's numbers for one key while they are computed."""
 
-from datetime import datetime
-
-from shared.quota.measure.fair_share import Sibling, floor_of
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.model.limits import Limits
 from shared.resources import Amount
-
-
-def floor_in(numbers: Numbers) -> Amount:
-    """Return what the group got before anything was shared by weight."""
-    return floor_of(numbers.min, numbers.guarantee, numbers.non_preemptible, numbers.demand)
-
-
-def sibling_in(name: str, numbers: Numbers, past_use: Amount, waiting_since: datetime | None) -> Sibling:
-    """Return a group whose numbers are known, as the division of its parent sees it."""
-    return Sibling(
-        name=name,
-        min=numbers.min,
-        weight=numbers.weight,
-        guarantee=numbers.guarantee,
-        non_preemptible=numbers.non_preemptible,
-        demand=numbers.demand,
-        used=numbers.used,
-        past_use=past_use,
-        waiting_since=waiting_since,
-    )
 
 
 class GroupDraft:
@@ -39,20 +16,19 @@ class GroupDraft:
         "name",
         "non_preemptible",
         "previous",
-        "previous_waiting_since",
         "request",
         "runtime",
         "used",
         "waiting_since",
     )
 
-    def __init__(self, name: str, limits: Limits, previous: Numbers, waiting_since: datetime | None) -> None:
+    def __init__(self, name: str, limits: Limits, previous: Numbers) -> None:
         self.name = name
         self.limits = limits
         self.previous = previous
         self.used, self.non_preemptible, self.request = previous.used, previous.non_preemptible, previous.request
         self.demand, self.runtime, self.charge = previous.demand, previous.runtime, previous.charge
-        self.waiting_since = self.previous_waiting_since = waiting_since
+        self.waiting_since = previous.waiting_since
         self.has_changed_child = False
 
     def resolve_demand(self) -> None:
@@ -81,4 +57,5 @@ class GroupDraft:
             charge=self.charge,
             demand=self.demand,
             runtime=self.runtime,
+            waiting_since=self.waiting_since,
         )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.quota.measure.group_usage import Numbers
-from shared.quota.measure.groups.runtime import NO_STATE, Column, ColumnState, is_worth_keeping
+from shared.quota.measure.groups.runtime import Column, is_worth_keeping
 from shared.quota.measure.inputs.workload_set import NO_USE
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_totals import NO_TOTALS, LeafTotals
@@ -21,7 +21,6 @@ class Measurement:
 
     leaf_snapshots: LeafSnapshots
     numbers: Mapping[str, dict[FlavorResource, Numbers]]
-    columns: Mapping[FlavorResource, ColumnState]
     others: tuple[str, ...]
     """Those of `numbers` that are not in the tree index."""
 
@@ -37,7 +36,6 @@ def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | N
     if previous is not None and not _same_shape(static, previous.leaf_snapshots.static):
         previous = None
     numbers = dict(previous.numbers) if previous is not None else {name: {} for name in static.tree_index.order}
-    columns = dict(previous.columns) if previous is not None else {}
     world = leaf_snapshots.world
     touched = _touched_groups(static, previous)
     totals = _changed_totals(leaf_snapshots, previous)
@@ -47,21 +45,20 @@ def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | N
     known = previous.numbers if previous is not None else {}
     keys = touched.keys() | totals.keys() | system.keys() | past_use.keys() | _changed_runtimes(static, previous)
     for key in keys:
-        column = Column(static.tree_index, key, world.past_use, known, columns.get(key, NO_STATE))
+        column = Column(static.tree_index, key, world.past_use, known)
         column.mark(touched.get(key, ()))
         column.mark_past_use(past_use.get(key, ()))
         for leaf, total in totals.get(key, {}).items():
             column.set_totals(leaf, total)
         column.change_system(*system.get(key, (NO_TOTALS, NO_TOTALS)))
         column.resolve(static.runtimes.get(key, 0))
-        columns[key] = column.state()
         _write(static, key, column.results(static.bounds.get(key, {})), numbers, written)
     others = _others(leaf_snapshots)
     for name in previous.others if previous is not None else ():
         if name not in others:
             del numbers[name]
     numbers.update(others)
-    return Measurement(leaf_snapshots, numbers, columns, tuple(others))
+    return Measurement(leaf_snapshots, numbers, tuple(others))
 
 
 def _others(leaf_snapshots: LeafSnapshots) -> dict[str, dict[FlavorResource, Numbers]]:

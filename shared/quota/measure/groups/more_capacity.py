@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.groups.incremental import Measurement
-from shared.quota.measure.groups.runtime import NO_STATE, Column
+from shared.quota.measure.groups.runtime import Column
 from shared.quota.measure.static.capacity import runtime_of_root
 from shared.quota.measure.static.potential_available import UNBOUND, Bounds, binding_group, revise_bounds
 from shared.quota.measure.static.tree_index import TreeIndex, build_tree_index
@@ -64,8 +64,7 @@ def with_more(measurement: Measurement, key: FlavorResource, by: Amount) -> More
 def numbers_with(measurement: Measurement, more: MoreCapacity) -> dict[str, Mapping[FlavorResource, Numbers]]:
     """group -> the key -> its numbers, of every group that has it."""
     key, world = more.key, measurement.leaf_snapshots.world
-    state = measurement.columns.get(key, NO_STATE)
-    column = Column(more.tree_index, key, world.past_use, measurement.numbers, state)
+    column = Column(more.tree_index, key, world.past_use, measurement.numbers)
     column.mark(more.changed)
     column.resolve(more.runtime)
     found = {name: each[key] for name, each in measurement.numbers.items() if key in each}

@@ -8,13 +8,12 @@ See docs/specification.md §3.3 and §3.7.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from shared.quota.measure.fair_share import Sibling, divide
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
-from shared.quota.measure.groups.group_draft import GroupDraft, sibling_in
+from shared.quota.measure.groups.group_draft import GroupDraft
 from shared.quota.measure.inputs.world import PastUse
 from shared.quota.measure.leaves.leaf_totals import LeafTotals
 from shared.quota.measure.static.potential_available import UNBOUND, Bounds
@@ -22,18 +21,7 @@ from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource
 
-
-@dataclass(frozen=True, slots=True)
-class ColumnState:
-    """What a column leaves for the next one of its key, beside the numbers."""
-
-    ordered: frozenset[str] = frozenset()
-    """The parents whose division depends on past use: units remained that no whole share covered."""
-    waiting: Mapping[str, datetime] = field(default_factory=dict)
-    """group -> when the oldest of the pending workloads that count in its subtree was queued."""
-
-
-NO_STATE: Final = ColumnState()
+_NOTHING: Final[GroupNumbers] = {}
 
 
 class Column:
@@ -45,16 +33,13 @@ class Column:
         key: FlavorResource,
         past_use: PastUse,
         previous: Mapping[str, GroupNumbers],
-        state: ColumnState,
     ) -> None:
         self._tree_index = tree_index
         self._key = key
         self._past_use = past_use
         self._previous = previous
-        self._state = state
         self._drafts: dict[str, GroupDraft] = {}
         self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + tree_index.height)]
-        self._ordered = set(state.ordered)
 
     def mark(self, names: Iterable[str]) -> None:
         """Compute these groups again: their limits or bounds changed."""
@@ -62,10 +47,10 @@ class Column:
             self._draft(name)
 
     def mark_past_use(self, names: Iterable[str]) -> None:
-        """Divide the parents of these groups again, where their past use decided who got the units that remained."""
+        """Divide the parents of these groups again: past use can decide who gets the units that remain."""
         for name in names:
             parent = self._tree_index.parents.get(name)
-            if parent is not None and parent in self._state.ordered:
+            if parent is not None:
                 self._draft(parent).has_changed_child = True
 
     def set_totals(self, leaf: str, total: LeafTotals) -> None:
@@ -98,24 +83,6 @@ class Column:
         """Return the numbers of every group that was computed."""
         return {name: draft.numbers(bounds.get(name, UNBOUND).effective_min) for name, draft in self._drafts.items()}
 
-    def state(self) -> ColumnState:
-        """Return what the next column of this key starts from."""
-        return ColumnState(frozenset(self._ordered), self._waiting())
-
-    def _waiting(self) -> Mapping[str, datetime]:
-        """Since when groups wait now; the previous mapping if nothing has changed."""
-        known, drafts = self._state.waiting, self._drafts.items()
-        changed = {name: since for name, each in drafts if (since := each.waiting_since) != known.get(name)}
-        if not changed:
-            return known
-        waiting = dict(known)
-        for name, since in changed.items():
-            if since is None:
-                del waiting[name]
-            else:
-                waiting[name] = since
-        return waiting
-
     def _draft(self, name: str) -> GroupDraft:
         found = self._drafts.get(name)
         if found is None:
@@ -123,7 +90,6 @@ class Column:
                 name,
                 self._tree_index.limit(name, self._key),
                 self._previous.get(name, {}).get(self._key, NO_NUMBERS),
-                self._state.waiting.get(name),
             )
             self._levels[self._tree_index.depths[name]].append(found)
         return found
@@ -131,49 +97,43 @@ class Column:
     def _pass_up_demand(self, draft: GroupDraft) -> None:
         previous = draft.previous
         draft.resolve_demand()
+        if draft.has_changed_child:
+            draft.waiting_since = self._oldest_below(draft.name)
         if draft.name == ROOT:
             return
         parent = self._draft(self._tree_index.parents[draft.name])
         parent.used += draft.used - previous.used
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
-        if draft.waiting_since != draft.previous_waiting_since:
-            self._pass_up_waiting(draft, parent)
         parent.has_changed_child = True
 
-    def _pass_up_waiting(self, draft: GroupDraft, parent: GroupDraft) -> None:
-        """Keep the parent's oldest; look at all children only when the oldest one itself got younger."""
-        since, oldest = draft.waiting_since, parent.waiting_since
-        if since is not None and (oldest is None or since <= oldest):
-            parent.waiting_since = since
-        elif draft.previous_waiting_since == oldest:
-            found = (self._waiting_since(child) for child in self._tree_index.children[parent.name])
-            parent.waiting_since = min((each for each in found if each is not None), default=None)
+    def _oldest_below(self, parent: str) -> datetime | None:
+        """Return since when the longest waiting child waits."""
+        return min([each.waiting_since for _, each in self._below(parent) if each.waiting_since], default=None)
 
-    def _waiting_since(self, name: str) -> datetime | None:
-        draft = self._drafts.get(name)
-        return self._state.waiting.get(name) if draft is None else draft.waiting_since
+    def _below(self, parent: str) -> list[tuple[str, GroupDraft | Numbers]]:
+        """Return the children that have this key, each with what is known of it by now."""
+        drafts, previous, key = self._drafts, self._previous, self._key
+        found: list[tuple[str, GroupDraft | Numbers]] = []
+        for name in self._tree_index.children.get(parent, ()):
+            known = drafts.get(name) or previous.get(name, _NOTHING).get(key)
+            if known is not None:
+                found.append((name, known))
+        return found
 
     def _divide(self, parent: GroupDraft) -> None:
         """Set the runtime of the children where it changes."""
-        children = self._tree_index.children.get(parent.name, ())
-        if not children or (parent.runtime == parent.previous.runtime and not parent.has_changed_child):
+        is_leaf = self._tree_index.is_leaf(parent.name)
+        if is_leaf or (parent.runtime == parent.previous.runtime and not parent.has_changed_child):
             return
-        siblings: dict[str, tuple[Amount, Sibling]] = {}
-        for name in children:
-            past_use = self._past_use.get(name, {}).get(self._key, 0)
-            draft = self._drafts.get(name)
-            if draft is not None:
-                # `runtime` still is the previous one: each parent is divided at most once.
-                known = draft.numbers(0)
-                siblings[name] = draft.runtime, sibling_in(name, known, past_use, draft.waiting_since)
-            elif (numbers := self._previous.get(name, {}).get(self._key)) is not None:
-                waiting_since = self._state.waiting.get(name)
-                siblings[name] = numbers.runtime, sibling_in(name, numbers, past_use, waiting_since)
-        division = divide(parent.runtime, [sibling for _, sibling in siblings.values()])
-        (self._ordered.add if division.depends_on_order else self._ordered.discard)(parent.name)
-        for name, runtime in division.runtimes.items():
-            if runtime != siblings[name][0]:
+        siblings: dict[str, Sibling] = {}
+        for name, known in self._below(parent.name):
+            # The `runtime` of a draft still is the previous one: each parent is divided at most once.
+            numbers = known.numbers(0) if isinstance(known, GroupDraft) else known
+            past_use = self._past_use.get(name)
+            siblings[name] = Sibling(name, numbers, past_use.get(self._key, 0) if past_use else 0)
+        for name, runtime in divide(parent.runtime, siblings.values()).items():
+            if runtime != siblings[name].numbers.runtime:
                 self._draft(name).runtime = runtime
 
     def _pass_up_charge(self, draft: GroupDraft) -> None:

@@ -115,6 +115,7 @@ def test_every_number_of_one_group_has_its_expected_value() -> None:
         charge=6,
         demand=10,
         runtime=10,
+        waiting_since=NOW,
     )
     assert (snapshot.numbers["vision"][KEY].borrowed, snapshot.numbers["vision"][KEY].lendable) == (0, 2)
 
