@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.state.usage import Quantities
-from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS
+from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS, requests_of
 from shared.quota.model.eligibility import FlavorSet, Options, agree
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
@@ -74,13 +74,18 @@ class Candidate(NamedTuple):
         return self.assignment.flavors
 
 
+ChoiceKey = tuple[int, str, tuple[Amount, ...]]
+"""(place of the set, flavor, what is taken of its keys by then)."""
+
+
 def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, Flavor]) -> Assignments | None:
     """Return the possible assignments of this workload; None when it could never start."""
     if not options.could_fit:
         return None
     if options.together is not None:
-        known: dict[FlavorChoice, FlavorChoice] = {}
-        return tuple(_of_pod_sets(options.sets, chosen, known) for chosen in options.together)
+        known: dict[ChoiceKey, FlavorChoice] = {}
+        requests = requests_of(options.sets)
+        return tuple([_of_pod_sets(options.sets, requests, chosen, known) for chosen in options.together])
     sets = [
         [
             FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
@@ -99,18 +104,25 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
 
 
 def _of_pod_sets(
-    sets: Sequence[FlavorSet], chosen: Sequence[str], known: dict[FlavorChoice, FlavorChoice]
+    sets: Sequence[FlavorSet],
+    requests: Sequence[Mapping[str, Quantities]],
+    chosen: Sequence[str],
+    known: dict[ChoiceKey, FlavorChoice],
 ) -> FlavorAssignment:
     """Each choice with what those before it took of the same keys; equal ones are one object, taken from `known`."""
     taken: dict[FlavorResource, Amount] = {}
     options = []
-    for each, flavor in zip(sets, chosen, strict=True):
-        own = quantities_in(each.pod_set.request, each.resources, flavor)
+    for place, (each, by_flavor, flavor) in enumerate(zip(sets, requests, chosen, strict=True)):
+        own = by_flavor[flavor]
         for key, amount in own:
             taken[key] = taken.get(key, 0) + amount
-        so_far = tuple([(key, taken[key]) for key, _ in own])
-        choice = FlavorChoice(flavor, each.resources, so_far, each.pod_set.name)
-        options.append(known.setdefault(choice, choice))
+        so_far = tuple([taken[key] for key, _ in own])
+        choice = known.get((place, flavor, so_far))
+        if choice is None:
+            quantities = tuple([(key, taken[key]) for key, _ in own])
+            choice = FlavorChoice(flavor, each.resources, quantities, each.pod_set.name)
+            known[place, flavor, so_far] = choice
+        options.append(choice)
     return FlavorAssignment(tuple(options), tuple(taken.items()))
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from shared.quota.measure.inputs.workload_set import NO_USE, ShapeCount, WorkloadSet, amounts_in
 from shared.quota.measure.static.flavor_eligibility import FlavorEligibility, keys_of
-from shared.quota.measure.static.pod_set_choices import Counted, most_of, totals
+from shared.quota.measure.static.pod_set_choices import Counted, most_of, totals_of_each
 from shared.quota.model.eligibility import Shape, shape_of
 from shared.quota.model.workload import Flavors, PreemptorId, Workload
 from shared.resources import Amount, FlavorResource
@@ -166,7 +166,7 @@ def _fitting(
     """Every key in which `workload` fits what is left of effectiveMin; none when one of its sets fits nowhere."""
     options = eligibility.options(workload)
     if options.together is not None:
-        each_total = (totals(options.sets, chosen) for chosen in options.together if options.could_fit)
+        each_total = totals_of_each(options.sets, options.together) if options.could_fit else ()
         return most_of(
             total
             for total in each_total

@@ -5,7 +5,7 @@ See docs/specification.md §3.4 and §6.6.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, tee
 from typing import NamedTuple
 
 from shared.api.core.placement import Placement
@@ -14,7 +14,7 @@ from shared.quota.measure.static.pod_set_choices import (
     Counted,
     combinations,
     most_of,
-    totals,
+    totals_of_each,
 )
 from shared.quota.measure.static.potential_available import UNBOUND, Bound
 from shared.quota.model.device_resources import DeviceResources, on_nodes
@@ -204,10 +204,11 @@ class FlavorEligibility:
 
     def _together(self, workload: Workload, sets: Sequence[FlavorSet]) -> tuple[tuple[str, ...], ...]:
         """Return the choices of a flavor for each set that all pod sets together could ever have."""
+        choices, in_turn = tee(combinations(sets, self._offer.flavors))
         fitting = (
             chosen
-            for chosen in combinations(sets, self._offer.flavors)
-            if all(amount <= self._most(workload, key, amount) for key, amount in totals(sets, chosen))
+            for chosen, total in zip(choices, totals_of_each(sets, in_turn), strict=True)
+            if all(amount <= self._most(workload, key, amount) for key, amount in total)
         )
         return tuple(islice(fitting, MOST_ASSIGNMENTS))
 
@@ -258,7 +259,7 @@ def _counted(options: Options) -> Counted:
         return ()
     if options.together is None:
         return tuple([pair for each in options.sets for name in each.flavors for pair in keys_of(each, name)])
-    return most_of(totals(options.sets, chosen) for chosen in options.together)
+    return most_of(totals_of_each(options.sets, options.together))
 
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:

@@ -14,7 +14,7 @@ from typing import Final
 
 from shared.quota.model.eligibility import FlavorSet, agree
 from shared.quota.model.flavor import Flavor
-from shared.resources import Amount, FlavorResource, key_of
+from shared.resources import Amount, FlavorResource, quantities_in
 
 MOST_ASSIGNMENTS: Final = 256
 """How many combinations of several sets are kept; a bound for absurd trees only."""
@@ -28,6 +28,8 @@ Counted = tuple[tuple[FlavorResource, Amount], ...]
 def combinations(sets: Sequence[FlavorSet], flavors: Mapping[str, Flavor]) -> Iterator[tuple[str, ...]]:
     """Return one flavor for each set, in order of preference, without those that no node could have."""
     choices = islice(product(*(each.flavors for each in sets)), MOST_COMPARED)
+    if len({each.pod_set.name for each in sets}) == len(sets):
+        return choices
     return (chosen for chosen in choices if agrees(sets, chosen, flavors))
 
 
@@ -40,12 +42,30 @@ def agrees(sets: Sequence[FlavorSet], chosen: Sequence[str], flavors: Mapping[st
 
 def totals(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> Counted:
     """Return what all sets take in these flavors, by key."""
+    pairs = zip(sets, chosen, strict=True)
+    return _sum([quantities_in(each.pod_set.request, each.resources, flavor) for each, flavor in pairs])
+
+
+def totals_of_each(sets: Sequence[FlavorSet], choices: Iterable[Sequence[str]]) -> Iterator[Counted]:
+    """Yield the same for each of these choices, of flavors that the sets may take."""
+    requests = requests_of(sets)
+    return (_sum([own[flavor] for own, flavor in zip(requests, chosen, strict=True)]) for chosen in choices)
+
+
+def _sum(parts: Sequence[Counted]) -> Counted:
     found: dict[FlavorResource, Amount] = {}
-    for each, flavor in zip(sets, chosen, strict=True):
-        for name in each.resources:
-            key = key_of(flavor, name)
-            found[key] = found.get(key, 0) + each.pod_set.request[name]
+    for part in parts:
+        for key, amount in part:
+            found[key] = found.get(key, 0) + amount
     return tuple(found.items())
+
+
+def requests_of(sets: Sequence[FlavorSet]) -> Sequence[Mapping[str, Counted]]:
+    """Return for each set: flavor -> what it requests there. Many choices ask for it, so it is computed once."""
+    return [
+        {flavor: quantities_in(each.pod_set.request, each.resources, flavor) for flavor in each.flavors}
+        for each in sets
+    ]
 
 
 def most_of(parts: Iterable[Counted]) -> Counted:
