@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Tier
 from tests.shared.quota.judgement import ENTITLED, Judgement, Promise
+from tests.shared.quota.judging_plan_order import judge_plan_order
 from tests.shared.quota.usage_by_definition import Book, asked, ways_to_run
 
 FOR_AN_ASKER = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION, EvictionRule.SWAP})
@@ -31,6 +32,7 @@ def judge_evictions(judgement: Judgement) -> Iterator[str]:
     yield from _of_spare_victims(judgement, gone, asking)
     yield from _of_limits(judgement, gone)
     yield from _of_strict(judgement, gone)
+    yield from judge_plan_order(judgement)
 
 
 def _of_incomplete_plans(judgement: Judgement, gone: Book, asking: Iterable[str]) -> Iterator[str]:
