@@ -58,7 +58,7 @@ class AdmissionPasses:
         return bool(self._guarded)
 
     def start_entitled(self) -> None:
-        """First pass."""
+        """Make the first pass: start entitled workloads, or make or keep room for them."""
         cache, usage = self.inputs.cache, self.usage
         unknown = {name for name in cache.of(Sort.WAITING) if not cache.leaves[name].none_entitled}
         names = sorted(unknown | (usage.touched.keys() & cache.of(Sort.WAITING)))
@@ -77,7 +77,7 @@ class AdmissionPasses:
                     cache.leaves[name].none_entitled = True
 
     def start_borrowing(self) -> None:
-        """Second pass, with all room kept that entitled workloads wait for."""
+        """Make the second pass: let others borrow, while all room is kept that entitled workloads wait for."""
         usage = self.usage
         self.evictions.count_delayed(usage)
         for workload_id, each in self._deferred.items():
@@ -130,13 +130,13 @@ class AdmissionPasses:
             if candidate.starts and candidate.entitled and not self.block.holds(leaf_usage):
                 self._start(leaf_usage, workload, candidate)
                 return
-            if self._settles(leaf_usage, workload, candidate, others):
+            if self._decides_without_start(leaf_usage, workload, candidate, others):
                 break
         else:
             queue.give_up(workload)
         queue.wait(workload)
 
-    def _settles(
+    def _decides_without_start(
         self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate, others: Sequence[Candidate]
     ) -> bool:
         """Return whether this candidate decides about an entitled workload that does not start in it now."""

@@ -26,7 +26,7 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import PreemptorId, Workload, WorkloadId, flavor_names
 
 Choose = Callable[[LeafUsage, Workload, Assignments], QueueHead | None]
-"""Whether a workload can be a head, given its unblocked assignments."""
+"""Returns the head for a workload and its unblocked assignments; None: it cannot be one now."""
 
 
 class Decided(NamedTuple):
@@ -39,7 +39,10 @@ class Decided(NamedTuple):
 
 
 class LeafQueue:
-    """The pending workloads of a leaf in order, each checked once; `choose` returns whether one can be a head."""
+    """Walks through the pending workloads of a leaf in order, and checks each once.
+
+    `choose` returns the head for a workload that can be one.
+    """
 
     __slots__ = (
         "_blocked",

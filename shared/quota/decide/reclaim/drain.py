@@ -26,7 +26,7 @@ def stop_and_give_up(
             if workload.is_answered:
                 leaf_usage, running = usage.leaf(leaf.group.name), running_workload(workload)
                 group = leaf.stopped_by if rule is EvictionRule.STOP_POLICY else leaf_usage.name
-                usage.vacate(leaf_usage, running)
+                usage.evict(leaf_usage, running)
                 evictions.forced.append(Victim(running, leaf_usage, reason, rule, group))
         for workload in leaf.unready:
             block.hold_others_back(usage.leaf(leaf.group.name), workload)

@@ -90,7 +90,7 @@ def _restore_if(usage: RoundUsage, victim: Victim, needs: Needs) -> bool:
     usage.restore(victim.leaf_usage, victim.running)
     if needs.hold(victim.leaf_usage.path, victim.running.quantities):
         return True
-    usage.vacate(victim.leaf_usage, victim.running)
+    usage.evict(victim.leaf_usage, victim.running)
     return False
 
 

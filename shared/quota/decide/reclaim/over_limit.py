@@ -99,7 +99,7 @@ def lower_excess(
         key = next(each.key for each in exceeded if each.key in used)
         reason = EvictionReason.CAPACITY_LOST if rule is EvictionRule.CAPACITY else EvictionReason.OVER_CEILING
         victim = Victim(running, usage.leaf(leaf), reason, rule, group, key)
-        usage.vacate(victim.leaf_usage, victim.running)
+        usage.evict(victim.leaf_usage, victim.running)
         evictions.victims.append(victim)
         heapq.heappush(queue, (_place(usage, leaf, exceeded), leaf))
     waits.wake(*search.spared_until)

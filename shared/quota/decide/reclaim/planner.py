@@ -126,7 +126,7 @@ def _redo(usage: RoundUsage, preemptor: Preemptor, victims: Sequence[Victim]) ->
     """Undo `undo`."""
     usage.reserve(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
     for victim in victims:
-        usage.vacate(victim.leaf_usage, victim.running)
+        usage.evict(victim.leaf_usage, victim.running)
     preemptor.victims.extend(victims)
 
 
@@ -145,7 +145,7 @@ def _make_room(search: VictimSearch, preemptor: Preemptor, *, spares_own: bool =
             return False
         victim.preemptor = preemptor
         preemptor.victims.append(victim)
-        usage.vacate(victim.leaf_usage, victim.running)
+        usage.evict(victim.leaf_usage, victim.running)
     return True
 
 

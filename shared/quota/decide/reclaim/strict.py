@@ -71,7 +71,7 @@ def _recycle(
         running = _next(search, leaf_usage, key, over)
         if running is None:
             return
-        usage.vacate(leaf_usage, running)
+        usage.evict(leaf_usage, running)
         evictions.forced.append(Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.STRICT, name, key))
 
 

@@ -150,5 +150,5 @@ class Swaps:
                     self.waits.wake(*search.spared_until)
                     return False
                 preemptor.victims.append(Victim(running, leaf_usage, reason, rule, leaf_usage.name, key, preemptor))
-                self.usage.vacate(leaf_usage, running)
+                self.usage.evict(leaf_usage, running)
         return True

@@ -13,7 +13,7 @@ from shared.resources import Amount, FlavorResource
 
 @dataclass(slots=True, eq=False)
 class Preemptor:
-    """A pending workload for which victims are evicted, or capacity is reserved."""
+    """Describes a pending workload for which victims are evicted, or capacity is reserved."""
 
     workload: Workload
     leaf_usage: LeafUsage
@@ -31,7 +31,7 @@ class Preemptor:
 
 @dataclass(slots=True, eq=False)
 class Victim:
-    """A running workload that this cycle plans to evict: for whom, by which rule, and for which group and key."""
+    """Describes a running workload that this cycle plans to evict: for whom, by which rule, for which group and key."""
 
     running: RunningWorkload
     leaf_usage: LeafUsage
@@ -53,20 +53,20 @@ class Victim:
 
 
 class EvictionPlan:
-    """The victims and preemptors of one round. What they change in the usage is for their steps to do."""
+    """Lists the victims and preemptors of one round. The steps that plan them change the usage."""
 
     __slots__ = ("_counted", "delayed", "forced", "most_used", "preemptors", "victims")
 
     def __init__(self) -> None:
         self.victims: list[Victim] = []
-        """For preemptors, or against an excess; victims that are not needed are filled back."""
+        """Those that go for a preemptor or against an excess; the ones that are not needed are filled back."""
         self.forced: list[Victim] = []
-        """Evicted in any case: stopped groups, failed starts, Strict mode."""
+        """Those that go in any case: of stopped groups, after failed starts, by Strict mode."""
         self.most_used: dict[GroupKey, Amount] = {}
         """(group, key) -> the most that used can be: the limits for which workloads are evicted."""
         self.preemptors: list[Preemptor] = []
         self.delayed: list[Preemptor] = []
-        """Their capacity is reserved, although their victims cannot be evicted yet."""
+        """Preemptors whose capacity is reserved, although their victims cannot be evicted yet."""
         self._counted: list[Preemptor] | None = None
 
     def commit(self, preemptor: Preemptor) -> None:

@@ -20,7 +20,10 @@ from shared.resources import Amount, FlavorResource, quantities_in
 
 
 class FlavorChoice(NamedTuple):
-    """One flavor for one set of resources of one pod set, and what it would take of it with the choices before it."""
+    """One flavor for one set of resources of one pod set.
+
+    `quantities`: what the workload takes of its keys with this choice and those of the sets before it.
+    """
 
     flavor: str
     resources: tuple[str, ...]
@@ -29,7 +32,7 @@ class FlavorChoice(NamedTuple):
 
 
 class FlavorAssignment(NamedTuple):
-    """One option of each set."""
+    """One choice for each set, and what the workload takes in all."""
 
     options: tuple[FlavorChoice, ...]
     quantities: Quantities
@@ -109,7 +112,7 @@ def _of_pod_sets(
     chosen: Sequence[str],
     known: dict[ChoiceKey, FlavorChoice],
 ) -> FlavorAssignment:
-    """Each choice with what those before it took of the same keys; equal ones are one object, taken from `known`."""
+    """Return the assignment of these flavors; equal choices of one workload are one object, taken from `known`."""
     taken: dict[FlavorResource, Amount] = {}
     options = []
     for place, (each, by_flavor, flavor) in enumerate(zip(sets, requests, chosen, strict=True)):
@@ -143,7 +146,7 @@ class Evaluation:
         self._fit_of = fit
         self._rest = iter(assignments)
         self._fits: dict[int, tuple[Fit, int]] = {}
-        """By the identity of the option: equal options of one workload are one object, and its hash is expensive."""
+        """id of the choice → how it fits, and its place. Equal choices are one object; its hash is expensive."""
         self._found: list[Candidate] = []
 
     def __iter__(self) -> Iterator[Candidate]:
@@ -170,7 +173,7 @@ class Evaluation:
 
 
 def entitled_candidate(evaluation: Iterable[Candidate]) -> Candidate | None:
-    """The first assignment the workload is entitled to, one with room before one without; None: entitled nowhere."""
+    """Return the first assignment to which the workload is entitled, one with room first; None: entitled nowhere."""
     first = None
     for each in evaluation:
         if each.entitled and each.starts:

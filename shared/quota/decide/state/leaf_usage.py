@@ -135,13 +135,13 @@ class LeafUsage:
         if not workload.preemptible:
             _add(self.non_preemptible, back)
 
-    def vacate(self, running: RunningWorkload) -> None:
+    def evict(self, running: RunningWorkload) -> None:
         """Mark a workload of this leaf as evicted by this cycle."""
         self.touched = True
         self.gone.add(running.id)
 
     def restore(self, running: RunningWorkload) -> None:
-        """Undo `vacate`."""
+        """Undo `evict`."""
         self.gone.discard(running.id)
         if self._order is not None:
             self._order.restore(running.id)

@@ -17,10 +17,10 @@ from shared.quota.model.workload import Workload
 def deadline(
     workload: Workload, startup: StartupSettings, watched_since: datetime | None = None
 ) -> tuple[datetime | None, EvictionRule]:
-    """Until when this unready workload may stay unready, None indefinitely; and the rule that says so.
+    """Return until when this workload may stay unready (None: indefinitely), and the rule that says so.
 
-    Work that started before a process watched may have been ready and have lost that just then: its time-out counts
-    from the moment since which it is watched.
+    A workload that started before this process watched it might have been ready and have lost that meanwhile. So its
+    time-out counts from `watched_since`.
     """
     admission = workload.admission
     if admission is None:
@@ -37,7 +37,7 @@ def deadline(
 def deadlines(
     leaf: LeafSnapshot, watched_since: datetime | None = None
 ) -> Iterator[tuple[Workload, datetime, EvictionRule]]:
-    """Work of this leaf whose pods are not ready: until when it has time, and by which rule."""
+    """Yield each workload of this leaf whose pods are not ready, until when it may stay so, and by which rule."""
     for workload in leaf.unready:
         until, rule = deadline(workload, leaf.startup, watched_since)
         if until is not None:
@@ -45,13 +45,13 @@ def deadlines(
 
 
 class AdmissionBlock:
-    """Whom admitted workloads hold back because their pods are not ready."""
+    """Knows which starts are blocked by admitted workloads whose pods are not ready."""
 
     __slots__ = ("by", "leaves")
 
     def __init__(self) -> None:
         self.by: Workload | None = None
-        """A workload that blocks admission in the whole cluster."""
+        """The workload that blocks admission in the whole cluster, if one does."""
         self.leaves: dict[str, Workload] = {}
         """leaf -> a workload that blocks admission in its leaf."""
 
@@ -60,7 +60,7 @@ class AdmissionBlock:
         return self.by is not None or leaf_usage.name in self.leaves
 
     def hold_others_back(self, leaf_usage: LeafUsage, workload: Workload) -> None:
-        """Let this admitted workload, whose pods are not ready, hold back the starts that its group's settings say."""
+        """Block the starts that the settings of its group name, while the pods of this workload are not ready."""
         startup = leaf_usage.leaf.startup
         if not startup.wait_for_pods_ready or workload.id in leaf_usage.gone:
             return

@@ -127,14 +127,14 @@ class RoundUsage:
         self.release(leaf_usage, quantities, workload)
         self.after_evictions.remove(leaf_usage.path, quantities)
 
-    def vacate(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
-        """Count a running workload as evicted in `planned`."""
+    def evict(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
+        """Count a running workload as evicted: `planned` is without it."""
         self.planned.remove(leaf_usage.path, running.quantities)
         self.used_planned.remove(leaf_usage.path, running.quantities)
-        leaf_usage.vacate(running)
+        leaf_usage.evict(running)
 
     def restore(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
-        """Undo `vacate`."""
+        """Undo `evict`."""
         self.planned.add(leaf_usage.path, running.quantities)
         self.used_planned.add(leaf_usage.path, running.quantities)
         leaf_usage.restore(running)
