@@ -1,6 +1,8 @@
 """Strict mode: a leaf over its runtime is brought back with or without a preemptor. docs/specification.md §7.8."""
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
@@ -12,6 +14,7 @@ from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.decide.waits import Waits
+from shared.quota.measure.snapshot import measure
 from shared.quota.measure.static.pod_set_choices import most_of
 from shared.quota.model.workload import EvictionReason
 from shared.resources import Amount, FlavorResource
@@ -34,7 +37,26 @@ def recycle_strictly(
             for key in over:
                 _recycle(search, evictions, usage.leaf(name), key, (over, settled[key]))
             waits.wake(*search.spared_until)
+    _spare_those_that_would_return(inputs, usage, evictions, evictions.forced[count:])
     return len(evictions.forced) > count
+
+
+def _spare_those_that_would_return(
+    inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, victims: Sequence[Victim]
+) -> None:
+    """Restore victims without which their leaf is below its runtime: they would borrow again at once, indefinitely.
+
+    A workload that waits counts in every flavor that it could take, so its leaf can have a larger runtime then.
+    """
+    if not any(len(inputs.assignments(each.leaf_usage.name, each.workload) or ()) > 1 for each in victims):
+        return
+    waiting = ((each.workload, replace(each.workload, admission=None, notice=None)) for each in victims)
+    numbers = measure(usage.snapshot.world.with_changes(waiting), usage.now, usage.snapshot).numbers
+    for each in victims:
+        own = numbers[each.leaf_usage.name]
+        if all(own[key].used < own[key].runtime for key, _ in each.running.quantities if key in own):
+            usage.restore(each.leaf_usage, each.running)
+            evictions.forced.remove(each)
 
 
 def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan) -> Counter[FlavorResource]:

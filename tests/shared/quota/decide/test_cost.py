@@ -40,7 +40,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 }
 """What else some leaves have, by their last digit."""
 STEP = timedelta(seconds=10)
-FIRST = ((42_610, 352_960), (11_060, 30_120), (3_220, 20_150), (2_470, 13_070), (390, 2_580))
+FIRST = ((42_610, 352_960), (11_060, 31_610), (3_220, 20_150), (2_470, 13_070), (390, 2_580))
 """The bounds of the decisions that fill the cluster: the first one starts 287 workloads."""
 
 
