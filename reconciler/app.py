@@ -7,6 +7,7 @@ from typing import Final
 
 from reconciler.cycle import CycleRunner, Reports
 from reconciler.leader_sync import catch_up
+from reconciler.report.account_start import start_accounts
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.fault_reports import FaultReports
 from reconciler.report.group_events import GroupEvents
@@ -39,6 +40,7 @@ from shared.kube.watch.memory import collect_seldom, freeze_memory
 from shared.kube.watch.watches import Watches
 from shared.process.common_settings import home_namespace, instance_name
 from shared.process.running import Process
+from shared.quota.measure.accounts.account_book import AccountBook
 from shared.telemetry import get_logger
 
 _TO_FINISH: Final = timedelta(seconds=4)
@@ -121,6 +123,7 @@ class Reconciler:
         self._state.remember_over(over_since_of(groups, self._state.faults))
         half_life = self._state.settings.fairness_half_life
         self._state.history = history_of(groups, half_life, datetime.now(UTC), self._state.faults)
+        book = self._state.accounts = AccountBook(self._settings.accounts.zone, self._settings.accounts.keep)
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
         expose_events(self._process.registry, recorder)
         status = StatusWriter(
@@ -141,6 +144,7 @@ class Reconciler:
             pending_events.write = executor.annotator.say_why_it_waits
             helpers = [
                 group.create_task(recorder.run(), name="events"),
+                group.create_task(start_accounts(self._client, self._state, book), name="accounts"),
                 group.create_task(status.run(), name="status"),
                 group.create_task(pending_events.run(), name="pending events"),
                 group.create_task(placement_events.run(), name="placement events"),
@@ -152,6 +156,7 @@ class Reconciler:
             finally:
                 if not await executor.finish(within=min(_TO_FINISH, self._election.time_left())):
                     self._election.let_expire()
+                self._state.accounts = None
                 self._latest_plan.clear()
                 for helper in helpers:
                     helper.cancel()

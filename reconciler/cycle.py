@@ -125,6 +125,9 @@ class CycleRunner:
     def _carry_out(self, executor: Executor, snapshot: Snapshot, decided: Plan) -> None:
         self._state.remember_over(decided.over_since)
         executor.carry_out(decided, decided.now)
+        if self._state.accounts is not None:
+            # After the writes of decisions: no start waits for it.
+            self._state.accounts.after(snapshot.world, decided.now)
         self._reports.show(snapshot, decided, self._cycle_cache)
         self._metrics.groups.show(snapshot, decided)
 

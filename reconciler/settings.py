@@ -7,9 +7,11 @@ import os
 import uuid
 from datetime import timedelta
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from shared.api.crds.quotagroup import MAX_PERIODS
 from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.holder_pods import identity_of_pod
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
@@ -70,6 +72,28 @@ class VisibilityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
             raise ValueError("authorityLife must be at least twice leafLife")
 
 
+class AccountsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`accounts:` what the groups used in each month."""
+
+    keep: Annotated[int, msgspec.Meta(ge=1, le=MAX_PERIODS)] = 3
+    """How many months are kept, the current one included."""
+    time_zone: str = "UTC"
+    """Where months begin at midnight."""
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(
+                f"timeZone {self.time_zone[:63]!r} is not known; write one such as Europe/Berlin"
+            ) from error
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone itself."""
+        return ZoneInfo(self.time_zone)
+
+
 class ReconcilerSettings(ProcessSettings, frozen=True):
     """The whole file."""
 
@@ -77,6 +101,7 @@ class ReconcilerSettings(ProcessSettings, frozen=True):
     status_interval: timedelta = timedelta(seconds=1)
     """The least time between two writes of one group's status."""
     visibility: VisibilityFile = VisibilityFile()
+    accounts: AccountsFile = AccountsFile()
 
     @property
     def home(self) -> str:

@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
+import msgspec
+
 from reconciler.report.flavor_status import FlavorStatusWriter, flavors_without_nodes, nodes_of_group
 from reconciler.report.group_status import status_of
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.account_status import accounted_until, with_account
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import GROUP, Subject
 from shared.cluster.state.group_history import past_use_to_write, with_past_use
@@ -112,7 +115,7 @@ class StatusWriter:
             with self._state.faults.about(Subject(GROUP, name, record.uid)):
                 status = self._changed_status(record, snapshot, over.get(name, {}), now)
             if status is not None:
-                writes.append(self._write(name, record.uid, status))
+                writes.append(self._write(name, record.uid, status, self._shown(record).accounted_until))
         await asyncio.gather(*writes)
         return len(writes) + await self._write_flavors(snapshot, now)
 
@@ -128,15 +131,24 @@ class StatusWriter:
         self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince, now: datetime
     ) -> QuotaGroupStatus | None:
         """Return the status to be written; None: it is written."""
-        if record.group.name not in snapshot.world.tree or not self._is_changed(record, snapshot, over):
+        name = record.group.name
+        if name not in snapshot.world.tree or not self._is_changed(record, snapshot, over):
             return None
         empty = self._empty_flavors
         status = status_of(record, snapshot, over, self._counts, now, empty=empty)
         status = with_past_use(status, self._past_use(record))
+        shown, until = self._shown(record), self._accounted_until(record)
+        status = with_account(status, name, shown, until, self._state.accounts)
         return None if status == self._written.get(record.uid, record.status) else status
 
+    def _shown(self, record: GroupStatusRecord) -> QuotaGroupStatus:
+        return self._written.get(record.uid) or record.status
+
+    def _accounted_until(self, record: GroupStatusRecord) -> datetime | None:
+        return accounted_until(record.group.name, self._state.accounts, self._shown(record))
+
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
-        shown = read_past_use(self._written.get(record.uid) or record.status)
+        shown = read_past_use(self._shown(record))
         return past_use_to_write(record.group.name, self._state.history, shown)
 
     def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
@@ -151,6 +163,7 @@ class StatusWriter:
             record.generation,
             over,
             self._past_use(record).time,
+            self._accounted_until(record),
             nodes_of_group(name, snapshot, self._empty_flavors),
         )
         if self._computed_from.get(record.uid) == computed_from:
@@ -158,14 +171,19 @@ class StatusWriter:
         self._computed_from[record.uid] = computed_from
         return True
 
-    async def _write(self, name: str, uid: str, status: QuotaGroupStatus) -> None:
+    async def _write(self, name: str, uid: str, status: QuotaGroupStatus, accounted: datetime | None) -> None:
+        """Write the status. `accounted`: until when the account reaches that this one goes on from."""
         operations = [test(("metadata", "uid"), uid), add(("status",), status)]
+        if accounted is not None:
+            # Another leader's later account must not be replaced by an earlier one.
+            operations.insert(1, test(("status", "accountedUntil"), msgspec.to_builtins(accounted)))
         async with self._slots:
             try:
                 await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")
             except ApiError as error:
                 self._computed_from.pop(uid, None)
                 if isinstance(error, (NotFound, Conflict)):
+                    self._written[uid] = None
                     return
                 if isinstance(error, Unavailable):
                     self._written[uid] = None

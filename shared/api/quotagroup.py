@@ -124,6 +124,42 @@ class QuotaStatus(View, frozen=True):
     past_use: dict[str, str] = {}
 
 
+class FlavorAccount(View, frozen=True):
+    """What was used of one flavor, by resource: base units times milliseconds, as text; what is 0 is absent.
+
+    `borrowed`: the part of `used` above min. `lent`: what siblings used of this group's min. `lost`: the part of `used`
+    that evictions made useless.
+    """
+
+    flavor: str = "default"
+    used: dict[str, str] = {}
+    borrowed: dict[str, str] = {}
+    lent: dict[str, str] = {}
+    lost: dict[str, str] = {}
+
+
+class FlavorUse(View, frozen=True):
+    """What was used of one flavor, by resource: base units times milliseconds, as text."""
+
+    flavor: str = "default"
+    used: dict[str, str] = {}
+
+
+class NamespaceAccount(View, frozen=True):
+    """What workloads of one namespace used; without a name: of all that are not listed."""
+
+    namespace: str = ""
+    flavors: list[FlavorUse] = []
+
+
+class PeriodAccountStatus(View, frozen=True):
+    """The account of one month, such as 2026-10; of a leaf also by namespace."""
+
+    period: str = ""
+    flavors: list[FlavorAccount] = []
+    namespaces: list[NamespaceAccount] = []
+
+
 class WorkloadCounts(View, frozen=True, omit_defaults=False):
     """How many workloads there are in the group and below."""
 
@@ -148,6 +184,8 @@ class QuotaGroupStatus(View, frozen=True):
     workloads: WorkloadCounts = WorkloadCounts()
     columns: Columns = Columns()
     past_use_time: datetime | None = None
+    accounts: list[PeriodAccountStatus] = []
+    accounted_until: datetime | None = None
     observed_generation: int = 0
 
 

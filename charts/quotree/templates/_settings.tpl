@@ -79,6 +79,7 @@ visibility:
   port: {{ $.Values.visibility.port }}
   secretName: {{ include "quotree.visibilitySecret" $ }}
   service: {{ include "quotree.fullname" $ }}-visibility
+accounts: {keep: {{ $.Values.accounts.keep }}, timeZone: {{ $.Values.accounts.timeZone }}}
 quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}

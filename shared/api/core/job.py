@@ -73,6 +73,12 @@ class Job(View, frozen=True):
         return False
 
     @property
+    def finished_at(self) -> datetime | None:
+        """When it became Complete or Failed, in whole seconds; None: it has not."""
+        found = (each for each in self.status.conditions if each.type in _OVER and each.status == "True")
+        return next((each.last_transition_time for each in found if self.has_finished), None)
+
+    @property
     def has_pods(self) -> bool:
         """Whether its pods might still run: by counts, or as the Job controller has not noted that it is suspended."""
         if self.status.active > 0 or self.status.terminating > 0:

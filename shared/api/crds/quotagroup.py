@@ -242,6 +242,9 @@ def _startup_schema() -> Schema:
     )
 
 
+MAX_PERIODS: Final = 36
+MAX_NAMESPACES: Final = 201
+
 _NUMBERS: Final = {
     "min": "The effective min: min, scaled down where the mins together are more than there is.",
     "request": "used, and what pending workloads request that count.",
@@ -253,6 +256,35 @@ _NUMBERS: Final = {
     "lendable": "What others can use of min now.",
     "capacity": "What the nodes offer; only on root.",
 }
+
+
+_ACCOUNT: Final = {
+    "used": "What was used.",
+    "borrowed": "The part of used above min.",
+    "lent": "What siblings used of this group's min.",
+    "lost": "The part of used that evictions made useless.",
+}
+
+
+def _account_schema() -> Schema:
+    flavor: Schema = {**text("The flavor.", maxLength=MAX_NAME), "default": "default"}
+    unit = "base units times milliseconds, by resource"
+    amounts = {name: shown_amounts(f"{meaning[:-1]}: {unit}.") for name, meaning in _ACCOUNT.items()}
+    used = {"flavor": flavor, "used": amounts["used"]}
+    namespace = {
+        "namespace": text("The namespace; absent: all that are not listed.", maxLength=MAX_NAME),
+        "flavors": listing("By flavor.", record("What was used of one flavor.", used), MAX_ENTRIES),
+    }
+    return record(
+        "The account of one month.",
+        {
+            "period": text("The month, such as 2026-10.", maxLength=7),
+            "flavors": listing(
+                "By flavor.", record("The account of one flavor.", {"flavor": flavor, **amounts}), MAX_ENTRIES
+            ),
+            "namespaces": listing("By namespace; only of a leaf.", record("One namespace.", namespace), MAX_NAMESPACES),
+        },
+    )
 
 
 def status_schema() -> Schema:
@@ -288,6 +320,8 @@ def status_schema() -> Schema:
             "columns": atomic(
                 record("What kubectl prints.", {name: text(name) for name in ("min", "used", "runtime")})
             ),
+            "accounts": listing("What was used in each of the last months.", _account_schema(), MAX_PERIODS),
+            "accountedUntil": text("All before this moment is in accounts, nothing after it.", format="date-time"),
             "pastUseTime": text("The moment of pastUse.", format="date-time"),
             "observedGeneration": {**number("The spec these are about."), "format": "int64"},
         },

@@ -33,6 +33,7 @@ from shared.cluster.state.observed.projections import (
 from shared.cluster.state.observed.workload_reader import WorkloadReader
 from shared.cluster.state.workload_cache import WorkloadCache
 from shared.kube.watch.cache import Change, transitions
+from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
@@ -80,6 +81,8 @@ class ClusterState:
         self._over_since: OverSince | None = None
         self.history = UseHistory(settings.fairness_half_life)
         """The past use of every group."""
+        self.accounts: AccountBook | None = None
+        """The accounts of all groups; None: this process does not lead."""
 
     def advance(self, now: datetime) -> None:
         """Let time pass: by `now`, what annotations say is read, and nodes are lost."""
@@ -96,7 +99,12 @@ class ClusterState:
 
     def observe_jobs(self, changes: Sequence[Change[Job | FinishedOwner]]) -> None:
         """Process changes of Jobs, including finished and deleted ones."""
-        self._observe_owned(self._made_owners.seen(transitions(changes)))
+        seen = [*transitions(changes)]
+        if self.accounts is not None:
+            for _, after in seen:
+                if isinstance(after, FinishedOwner) and after.end is not None:
+                    self.accounts.finish(after.key, after.end)
+        self._observe_owned(self._made_owners.seen(seen))
 
     def observe_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:
         """Process changes of objects of governed kinds, including finished and deleted ones."""
@@ -262,7 +270,8 @@ class ClusterState:
     @property
     def next_change(self) -> datetime | None:
         """The next moment at which time alone changes the world."""
-        return min(filter(None, (self._use.next_change, self.history.next_change)), default=None)
+        accounts = None if self.accounts is None else self.accounts.next_change
+        return min(filter(None, (self._use.next_change, self.history.next_change, accounts)), default=None)
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:
         self.work.read_again(namespaces)

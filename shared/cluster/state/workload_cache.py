@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from shared.api.core.job import Job
 from shared.api.core.pod import Pod
 from shared.cluster.state.assumptions import Mark
 from shared.cluster.state.delays import Delay
@@ -94,6 +95,10 @@ class WorkloadCache(WorkloadReadings):
         """Read workloads of these groups again: the namespaces that they admit have changed."""
         for key in self.keys_in(groups):
             self._refresh(key)
+
+    def read_alone(self, job: Job) -> Workload | None:
+        """Return the workload that a Job would be that is not counted."""
+        return self._reader.read(job.metadata.uid, [job]).workload
 
     # What is decided.
 

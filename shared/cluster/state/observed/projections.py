@@ -3,6 +3,7 @@
 An event that leaves a record equal is dropped, so a record contains nothing that changes without meaning.
 """
 
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -45,9 +46,10 @@ class GroupStatusRecord(msgspec.Struct, frozen=True):
 
 
 class FinishedOwner(msgspec.Struct, frozen=True, gc=False):
-    """A finished Job or object of a governed kind. `key`: that of its workload."""
+    """A finished Job or object of a governed kind. `key`: that of its workload. `end`: when a Job finished."""
 
     key: str
+    end: datetime | None = None
 
 
 class PodRecord(msgspec.Struct, frozen=True):
@@ -80,7 +82,7 @@ def project_job(raw: bytes) -> Job | FinishedOwner | None:
     """A Job as a record; None for a finished one that was made for an object of a governed kind."""
     job = read_job(cut_job_affinity(raw))
     if job.has_finished:
-        return None if job.metadata.unit else FinishedOwner(job.metadata.uid)
+        return None if job.metadata.unit else FinishedOwner(job.metadata.uid, job.finished_at)
     template = msgspec.structs.replace(
         job.spec.template, metadata=_NO_METADATA, spec=trim_placement(job.spec.template.spec)
     )

@@ -1,0 +1,34 @@
+"""What a QuotaGroup's status says of the group's account: written at most once a minute, never an earlier one. Pure.
+
+See docs/specification.md §9.7.
+"""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.api.reading import aware
+from shared.quota.measure.accounts.account_book import INTERVAL, AccountBook
+from shared.quota.measure.accounts.periods import moment_at
+from shared.quota.measure.accounts.written_accounts import write_account
+
+
+def accounted_until(group: str, book: AccountBook | None, shown: QuotaGroupStatus) -> datetime | None:
+    """Return until when the account in the status should reach."""
+    before = None if shown.accounted_until is None else aware(shown.accounted_until)
+    account = None if book is None else book.accounts.get(group)
+    until = None if account is None or account.until is None else moment_at(account.until)
+    if until is None or (before is not None and until - before < INTERVAL):
+        return before
+    return until
+
+
+def with_account(
+    status: QuotaGroupStatus, group: str, shown: QuotaGroupStatus, until: datetime | None, book: AccountBook | None
+) -> QuotaGroupStatus:
+    """Return `status` with the account of the group until then: that of `shown`, or a later one."""
+    if until == shown.accounted_until or book is None:
+        return replace(status, accounts=shown.accounts, accounted_until=shown.accounted_until)
+    periods, until = write_account(book.accounts[group])
+    return replace(status, accounts=periods, accounted_until=until)

@@ -1,0 +1,89 @@
+"""What an account says: per group, month and key, in whole base units times milliseconds.
+
+See docs/specification.md §9.7.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shared.resources import Amount, FlavorResource
+
+MAX_NAMESPACES: Final = 200
+OTHERS: Final = ""
+"""Stands for the namespaces that are not kept one by one; no namespace has this name."""
+
+
+@dataclass(slots=True)
+class Account:
+    """One key's account. `used` = within min + `borrowed`; `lost` is the part of used that evictions made useless."""
+
+    used: Amount = 0
+    borrowed: Amount = 0
+    lent: Amount = 0
+    lost: Amount = 0
+
+    @property
+    def within_min(self) -> Amount:
+        """What was used within min."""
+        return self.used - self.borrowed
+
+    def add(self, other: "Account") -> None:
+        """Add the other's amounts."""
+        self.used += other.used
+        self.borrowed += other.borrowed
+        self.lent += other.lent
+        self.lost += other.lost
+
+
+@dataclass(slots=True)
+class PeriodAccount:
+    """One group's account of one month; of a leaf also by namespace."""
+
+    keys: dict[FlavorResource, Account] = field(default_factory=dict)
+    namespaces: dict[str, dict[FlavorResource, Amount]] = field(default_factory=dict)
+    """namespace -> key -> used; OTHERS has the rest."""
+
+    def account(self, key: FlavorResource) -> Account:
+        """Return the account of the key; a new one if there is none."""
+        return self.keys.setdefault(key, Account())
+
+    def add_use_of(self, namespace: str, key: FlavorResource, amount: Amount) -> None:
+        """Count what a namespace used."""
+        own = self.namespaces.setdefault(namespace, {})
+        own[key] = own.get(key, 0) + amount
+
+    def keep_largest(self) -> None:
+        """Count all but the largest namespaces as OTHERS; the largest have the largest part of some key."""
+        if len(self.namespaces) <= MAX_NAMESPACES:
+            return
+        named = sorted(self.namespaces.keys() - {OTHERS}, key=lambda name: (-self._largest_part(name), name))
+        for name in named[MAX_NAMESPACES:]:
+            for key, amount in self.namespaces.pop(name).items():
+                self.add_use_of(OTHERS, key, amount)
+
+    def _largest_part(self, namespace: str) -> int:
+        """Return the largest part of a key that the namespace used, in millionths."""
+        own = self.namespaces[namespace]
+        return max((amount * 1_000_000 // max(1, self.account(key).used) for key, amount in own.items()), default=0)
+
+
+@dataclass(slots=True)
+class GroupAccount:
+    """All that is kept of one group. `until`: all before is counted, nothing after; None: nothing is counted yet."""
+
+    until: int | None = None
+    periods: dict[str, PeriodAccount] = field(default_factory=dict)
+
+    def period(self, name: str) -> PeriodAccount:
+        """Return the account of the month; a new one if there is none."""
+        return self.periods.setdefault(name, PeriodAccount())
+
+    def keep_latest(self, number: int) -> None:
+        """Remove all months but so many, the latest."""
+        for name in sorted(self.periods)[:-number]:
+            del self.periods[name]
+
+
+Accounts = Mapping[str, GroupAccount]
+"""By group."""

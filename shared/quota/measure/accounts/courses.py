@@ -1,0 +1,110 @@
+"""How an amount changes over time, and what of it adds up to amounts times milliseconds, exactly.
+
+A course's areas over [a, b) and [b, c) add up to that over [a, c): every split of the time gives the same sums.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import NamedTuple
+
+from shared.resources import Amount
+
+
+class Course(NamedTuple):
+    """What one group uses of one key: `level` before the first change, then the changes in order of time.
+
+    `min` and `guarantee` are those of the group.
+    """
+
+    level: Amount
+    changes: tuple[tuple[int, Amount], ...]
+    """(milliseconds since 1970, by how much)."""
+    min: Amount = 0
+    guarantee: Amount = 0
+
+    @staticmethod
+    def of(level: Amount, changes: Iterable[tuple[int, Amount]], minimum: Amount = 0, kept: Amount = 0) -> "Course":
+        """Build a course from changes in any order; those at one moment count together."""
+        by_time: dict[int, Amount] = {}
+        for time, delta in changes:
+            by_time[time] = by_time.get(time, 0) + delta
+        return Course(level, tuple(sorted(each for each in by_time.items() if each[1])), minimum, kept)
+
+    @property
+    def peak(self) -> Amount:
+        """The most that is used at any moment."""
+        level = most = self.level
+        for _, delta in self.changes:
+            level += delta
+            most = max(most, level)
+        return most
+
+    def pieces(self, since: int, until: int) -> Iterator[tuple[int, int, Amount]]:
+        """Yield (from, to, amount) for each part of [since, until) in which the amount stays the same."""
+        level = self.level
+        for time, delta in self.changes:
+            if since < time < until:
+                yield since, time, level
+                since = time
+            if time < until:
+                level += delta
+        if since < until:
+            yield since, until, level
+
+
+class UseAreas(NamedTuple):
+    """What was used, and the part of it above min."""
+
+    used: Amount = 0
+    borrowed: Amount = 0
+
+
+def use_areas(course: Course, since: int, until: int) -> UseAreas:
+    """Return what was used in [since, until), times milliseconds."""
+    used = borrowed = 0
+    for begin, end, amount in course.pieces(since, until):
+        used += amount * (end - begin)
+        borrowed += max(0, amount - course.min) * (end - begin)
+    return UseAreas(used, borrowed)
+
+
+def lent_areas(siblings: Mapping[str, Course], since: int, until: int) -> dict[str, Amount]:
+    """Return what each of these siblings lent to the others in [since, until), times milliseconds.
+
+    At every moment what they use above their mins comes from what others of them leave idle of theirs and lend, in
+    proportion to that, by largest remainder, ties by name.
+    """
+    levels = {name: course.level for name, course in siblings.items()}
+    changes: dict[int, list[tuple[str, Amount]]] = {}
+    for name, course in siblings.items():
+        for time, delta in course.changes:
+            changes.setdefault(max(time, since), []).append((name, delta))
+    for name, delta in changes.pop(since, ()):
+        levels[name] += delta
+    lent: dict[str, Amount] = {}
+    times = [since, *sorted(time for time in changes if time < until), until]
+    for begin, end in pairwise(times):
+        for name, delta in changes.get(begin, ()) if begin > since else ():
+            levels[name] += delta
+        for name, amount in _lent_at(siblings, levels).items():
+            lent[name] = lent.get(name, 0) + amount * (end - begin)
+    return lent
+
+
+def _lent_at(siblings: Mapping[str, Course], levels: Mapping[str, Amount]) -> dict[str, Amount]:
+    borrowed = sum(max(0, levels[name] - course.min) for name, course in siblings.items())
+    if not borrowed:
+        return {}
+    idle = {
+        name: course.min - max(levels[name], course.guarantee)
+        for name, course in siblings.items()
+        if course.min > max(levels[name], course.guarantee)
+    }
+    total = sum(idle.values())
+    if borrowed >= total:
+        return idle
+    dealt = {name: borrowed * amount // total for name, amount in idle.items()}
+    by_remainder = sorted(idle, key=lambda name: (-(borrowed * idle[name] % total), name))
+    for name in by_remainder[: borrowed - sum(dealt.values())]:
+        dealt[name] += 1
+    return dealt

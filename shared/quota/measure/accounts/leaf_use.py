@@ -1,0 +1,221 @@
+"""When the use of one leaf changed: from each workload's admission to the end of its last pod.
+
+A workload is counted from the moment of its admission, also if it is seen later. Its end is the moment at which its
+Job finished, where that is known, else the moment at which no pod of it was seen any more.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.measure.inputs.workload_set import WorkloadSet, amounts_in
+from shared.quota.model.workload import EvictionReason, Workload, WorkloadId, namespace_of
+from shared.resources import Amount, FlavorResource
+
+Uses = Mapping[FlavorResource, Amount]
+StartKey = tuple[str, int]
+"""(uid, or the key where there is none; when it was admitted): the same for all that one start leaves."""
+
+
+class UseChange(NamedTuple):
+    """At `time`, in milliseconds since 1970, a namespace began to use so much more or less."""
+
+    time: int
+    namespace: str
+    key: FlavorResource
+    delta: Amount
+
+
+class LostUse(NamedTuple):
+    """At `time` a workload was evicted that had used so much since its start, times milliseconds."""
+
+    time: int
+    key: FlavorResource
+    amount: Amount
+
+
+class EndedUse(NamedTuple):
+    """A start that has ended, as the object tells it that is left of it. `evicted`: when; None: it was not."""
+
+    leaf: str
+    namespace: str
+    start: StartKey
+    use: Uses
+    end: int
+    evicted: int | None = None
+
+
+@dataclass(slots=True)
+class _Running:
+    """A workload that uses something. `since`: when `use` began; `idle_since`: when its last pods were gone."""
+
+    start: StartKey
+    namespace: str
+    use: Uses
+    since: int
+    earlier: dict[FlavorResource, Amount] = field(default_factory=dict)
+    """What it has used since its start, before `since`."""
+    idle_since: int | None = None
+    was_answered: bool = False
+    is_lost: bool = False
+
+
+@dataclass(slots=True)
+class LeafUse:
+    """What runs in one leaf, what it used at the moment until which all is counted, and what has changed since then."""
+
+    levels: dict[tuple[str, FlavorResource], Amount] = field(default_factory=dict)
+    """(namespace, key) -> what was used then."""
+    changes: list[UseChange] = field(default_factory=list)
+    losses: list[LostUse] = field(default_factory=list)
+    _running: dict[WorkloadId, _Running] = field(default_factory=dict)
+
+    def forget_ended(
+        self, workloads: WorkloadSet, now: int, ends: Mapping[str, int], ended: dict[StartKey, int]
+    ) -> None:
+        """Count what no longer runs as ended.
+
+        `ends`: by uid, when a Job finished. `ended`: receives when each start ended.
+        """
+        for known in [each for each in self._running if _admitted(workloads, each) is None]:
+            gone, after = self._running.pop(known), workloads.by_id.get(known)
+            if after is not None and after.eviction is None and not gone.was_answered:
+                self._change(gone, gone.since, -1)  # the start was never written
+                continue
+            end = ends.get(gone.start[0], now if gone.idle_since is None else gone.idle_since)
+            end = max(end, gone.since)
+            if after is not None:
+                self._note_loss(gone, after)
+            self._change(gone, end, -1)
+            ended[gone.start] = end
+
+    def observe(self, workloads: WorkloadSet, now: int, ended: Mapping[StartKey, int], *, is_first: bool) -> None:
+        """Count what runs now. `is_first`: what is seen now may have run all the time since its admission."""
+        for workload in chain(workloads.admitted, workloads.evicting):
+            known = self._running.get(workload.id)
+            if known is None:
+                self._begin(workload, now, ended, is_first=is_first)
+            else:
+                self._adjust(known, workload, now)
+
+    def add_ended(self, use: EndedUse) -> None:
+        """Count a start that has ended before a leader looked."""
+        gone = _Running(use.start, use.namespace, use.use, use.start[1])
+        self._change(gone, gone.since, 1)
+        self._change(gone, max(use.end, gone.since), -1)
+        if use.evicted is not None:
+            self._lose(gone, use.evicted)
+
+    def knows(self, start: StartKey) -> bool:
+        """Return whether something of this start runs."""
+        return any(each.start == start for each in self._running.values())
+
+    def settle(self, until: int) -> None:
+        """Forget the changes up to that moment: `levels` has them."""
+        for known in self._running.values():
+            if known.idle_since is not None and known.idle_since <= until:
+                self._stop_idle(known)
+        for each in self.changes:
+            if each.time <= until:
+                where = each.namespace, each.key
+                self.levels[where] = self.levels.get(where, 0) + each.delta
+        self.levels = {where: amount for where, amount in self.levels.items() if amount}
+        self.changes = [each for each in self.changes if each.time > until]
+        self.losses = [each for each in self.losses if each.time > until]
+
+    @property
+    def is_active(self) -> bool:
+        """Whether anything has been used since the moment until which all is counted."""
+        return bool(self.levels or self.changes or self.losses)
+
+    def _begin(self, workload: Workload, now: int, ended: Mapping[StartKey, int], *, is_first: bool) -> None:
+        start = start_of(workload)
+        begin = now if workload.is_left_over and not is_first else start[1]
+        begun = _Running(start, namespace_of(workload.key), uses_of(workload), ended.get(start, begin))
+        begun.is_lost = workload.is_left_over
+        self._running[workload.id] = begun
+        self._change(begun, begun.since, 1)
+        begun.was_answered = workload.is_answered
+        self._note_loss(begun, workload)
+
+    def _adjust(self, known: _Running, workload: Workload, now: int) -> None:
+        if start_of(workload) != known.start:
+            end = max(known.since, min(now, start_of(workload)[1]))
+            self._change(known, end, -1)
+            self._begin(workload, now, {}, is_first=True)
+            return
+        known.was_answered = known.was_answered or workload.is_answered
+        self._note_loss(known, workload)
+        use = uses_of(workload)
+        if known.idle_since is not None and use:
+            self._stop_idle(known)
+        if use == known.use or known.idle_since is not None:
+            return
+        if not use:
+            known.idle_since = now
+            return
+        self._replace(known, use, now)
+
+    def _stop_idle(self, known: _Running) -> None:
+        if known.idle_since is not None:
+            self._replace(known, {}, known.idle_since)
+            known.idle_since = None
+
+    def _replace(self, known: _Running, use: Uses, now: int) -> None:
+        now = max(now, known.since)
+        self._change(known, now, -1)
+        known.earlier = used_until(known, now)
+        known.use, known.since = use, now
+        self._change(known, now, 1)
+
+    def _change(self, running: _Running, time: int, sign: int) -> None:
+        for key, amount in running.use.items():
+            self.changes.append(UseChange(time, running.namespace, key, sign * amount))
+
+    def _note_loss(self, known: _Running, workload: Workload) -> None:
+        eviction = workload.eviction
+        if known.is_lost or eviction is None or eviction.reason is EvictionReason.SUSPENDED:
+            return
+        at = milliseconds(eviction.at)
+        if at >= known.start[1]:
+            known.is_lost = True
+            self._lose(known, at)
+
+    def _lose(self, running: _Running, at: int) -> None:
+        for key, amount in used_until(running, at).items():
+            if amount > 0:
+                self.losses.append(LostUse(at, key, amount))
+
+
+def used_until(running: _Running, at: int) -> dict[FlavorResource, Amount]:
+    """Return what it has used since its start, times milliseconds."""
+    used = dict(running.earlier)
+    for key, amount in running.use.items():
+        used[key] = used.get(key, 0) + amount * (at - running.since)
+    return used
+
+
+def start_of(workload: Workload) -> StartKey:
+    """Return the start of a workload that is admitted; of another one, none that can be."""
+    since = None if workload.admission is None else workload.admission.since
+    return workload.uid or workload.key, 0 if since is None else milliseconds(since)
+
+
+def uses_of(workload: Workload) -> Uses:
+    """Return what an admitted workload uses."""
+    return {} if workload.admission is None else summed(amounts_in(workload, workload.admission.flavors))
+
+
+def summed(amounts: Iterable[tuple[FlavorResource, Amount]]) -> Uses:
+    """Return the sums by key."""
+    found: dict[FlavorResource, Amount] = {}
+    for key, amount in amounts:
+        found[key] = found.get(key, 0) + amount
+    return found
+
+
+def _admitted(workloads: WorkloadSet, workload: WorkloadId) -> Workload | None:
+    found = workloads.by_id.get(workload)
+    return None if found is None or found.admission is None else found

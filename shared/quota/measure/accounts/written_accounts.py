@@ -1,0 +1,74 @@
+"""Accounts as the status of a QuotaGroup has them: amounts in base units times milliseconds, as text.
+
+See docs/specification.md §9.7.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from shared.api.quotagroup import FlavorAccount, FlavorUse, NamespaceAccount, PeriodAccountStatus, QuotaGroupStatus
+from shared.api.reading import aware
+from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
+from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.resources import Amount, FlavorResource
+
+_PARTS = ("used", "borrowed", "lent", "lost")
+
+
+def read_account(status: QuotaGroupStatus) -> GroupAccount:
+    """Return the account in a status; an amount that is no whole number is left out."""
+    until = status.accounted_until
+    if until is None:
+        return GroupAccount()
+    periods = {each.period: _read_period(each) for each in status.accounts}
+    return GroupAccount(milliseconds(aware(until)), periods)
+
+
+def write_account(account: GroupAccount) -> tuple[list[PeriodAccountStatus], datetime | None]:
+    """Return the months, the earliest first, and the moment until which all is counted."""
+    months = [_write_period(name, period) for name, period in sorted(account.periods.items())]
+    return months, None if account.until is None else moment_at(account.until)
+
+
+def _read_period(written: PeriodAccountStatus) -> PeriodAccount:
+    period = PeriodAccount()
+    for flavor in written.flavors:
+        for part in _PARTS:
+            for key, amount in _read_amounts(flavor.flavor, getattr(flavor, part)):
+                setattr(period.account(key), part, amount)
+    for each in written.namespaces:
+        for use in each.flavors:
+            for key, amount in _read_amounts(use.flavor, use.used):
+                period.add_use_of(each.namespace, key, amount)
+    return period
+
+
+def _read_amounts(flavor: str, texts: Mapping[str, str]) -> Iterable[tuple[FlavorResource, Amount]]:
+    for resource, text in texts.items():
+        if text.isascii() and text.isdigit():
+            yield FlavorResource(flavor, resource), int(text)
+
+
+def _write_period(name: str, period: PeriodAccount) -> PeriodAccountStatus:
+    return PeriodAccountStatus(
+        period=name,
+        flavors=_write_flavors(period.keys),
+        namespaces=[
+            NamespaceAccount(namespace, _write_uses(own)) for namespace, own in sorted(period.namespaces.items())
+        ],
+    )
+
+
+def _write_flavors(keys: Mapping[FlavorResource, Account]) -> list[FlavorAccount]:
+    flavors = sorted({key.flavor for key in keys})
+    return [FlavorAccount(flavor, **{part: _texts(keys, flavor, part) for part in _PARTS}) for flavor in flavors]
+
+
+def _write_uses(own: Mapping[FlavorResource, Amount]) -> list[FlavorUse]:
+    keys = {key: Account(amount) for key, amount in own.items()}
+    return [FlavorUse(flavor, _texts(keys, flavor, "used")) for flavor in sorted({key.flavor for key in own})]
+
+
+def _texts(keys: Mapping[FlavorResource, Account], flavor: str, part: str) -> dict[str, str]:
+    found = {key.resource: getattr(each, part) for key, each in sorted(keys.items()) if key.flavor == flavor}
+    return {resource: str(amount) for resource, amount in found.items() if amount}

@@ -1,0 +1,87 @@
+"""Accounts beside what the API server has recorded: the admissions and ends of the Jobs, not Quotree's own counting."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
+
+pytestmark = pytest.mark.timeout(500)
+LONG = 120.0
+SETTLED = 300.0
+MILLI_CPU = 1000
+
+
+def milliseconds(text: str) -> int:
+    return (datetime.fromisoformat(text) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def used_by(job: Mapping[str, Any], cpus: int) -> int:
+    """What a finished Job of one pod used since its admission, as its own object says."""
+    ends = [each for each in job["status"]["conditions"] if each["type"] in ("Complete", "Failed")]
+    admission = admission_of(job)
+    assert admission is not None
+    begin = milliseconds(admission["time"])
+    return cpus * MILLI_CPU * max(0, milliseconds(ends[-1]["lastTransitionTime"]) - begin)
+
+
+def amount(q: Quotree, group: str, part: str = "used") -> int:
+    months = q.group_status(group).get("accounts", [])
+    return sum(int(flavor.get(part, {}).get("cpu", 0)) for month in months for flavor in month["flavors"])
+
+
+def counted_until(q: Quotree, group: str) -> int:
+    text = q.group_status(group).get("accountedUntil")
+    return 0 if text is None else milliseconds(text)
+
+
+def test_accounts_are_the_times_of_the_jobs_over_killed_leaders(q: Quotree) -> None:
+    """Jobs end while a leader leads, and while none does; leaders are killed with nothing written yet."""
+    q.lead()
+    q.group("root", quotas=[quota(max="8")])
+    q.group("research", isParent=True, quotas=[quota(min="6")])
+    q.group("vision", parent="research", quotas=[quota(min="2")])
+    q.group("nlp", parent="research", quotas=[quota(min="4")])
+    cpus = {"one": 1, "two": 2, "long": 1, "last": 3}
+    q.job("one", "vision", "1", run_for="4s")
+    q.job("two", "nlp", "2", run_for="20s")
+    q.job("long", "vision", "1", run_for="45s")
+    wait_for(lambda: {"two", "long"} <= q.running() and finished(q.get_job("one")), "the first ends", LONG)
+    q.kill()
+    wait_for(lambda: finished(q.get_job("two")), "it ends while nobody leads", LONG)
+    q.release()
+    q.lead()
+    q.job("last", "vision", "3", run_for="5s")
+    wait_for(lambda: all(finished(q.get_job(name)) for name in cpus), "all end", LONG)
+    ends = max(milliseconds(job["status"]["conditions"][-1]["lastTransitionTime"]) for job in q.jobs().values())
+    groups = ("root", "research", "vision", "nlp")
+    wait_for(lambda: all(counted_until(q, name) > ends for name in groups), "all is counted", SETTLED)
+    used = {name: used_by(q.get_job(name), each) for name, each in cpus.items()}
+    assert amount(q, "vision") == used["one"] + used["long"] + used["last"]
+    assert amount(q, "nlp") == used["two"]
+    assert amount(q, "research") == amount(q, "root") == sum(used.values())
+    assert amount(q, "vision", "lost") == 0
+    assert amount(q, "vision", "borrowed") > 0
+    own = [each for month in q.group_status("vision")["accounts"] for each in month["namespaces"]]
+    assert {each["namespace"] for each in own} == {"default"}
+    assert sum(int(flavor["used"]["cpu"]) for each in own for flavor in each["flavors"]) == amount(q, "vision")
+
+
+def test_what_an_evicted_job_had_used_is_lost(q: Quotree) -> None:
+    q.lead(reclaim={"gracePeriod": "0s"})
+    q.group("root", quotas=[quota(max="4")])
+    q.group("vision", quotas=[quota(min="2")])
+    q.group("nlp", quotas=[quota(min="2")])
+    q.job("borrower", "vision", "4")
+    wait_for(lambda: q.running() == {"borrower"}, "vision borrows", LONG)
+    begin = milliseconds((admission_of(q.get_job("borrower")) or {})["time"])
+    q.job("owner", "nlp", "2")
+    evicted = wait_for(lambda: eviction_of(q.get_job("borrower")), "nlp has its own back", LONG)
+    at = milliseconds((evicted or {})["time"])
+    wait_for(lambda: counted_until(q, "vision") > at, "the eviction is counted", SETTLED)
+    assert amount(q, "vision", "lost") == amount(q, "root", "lost") == 4 * MILLI_CPU * (at - begin)
+    assert amount(q, "vision") >= amount(q, "vision", "lost")
+    assert amount(q, "nlp", "lost") == 0
+    assert amount(q, "nlp", "lent") == amount(q, "vision", "borrowed") > 0

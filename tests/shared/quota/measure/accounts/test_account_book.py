@@ -1,0 +1,226 @@
+"""The book: a start counts from its admission to its end once, under every leader, and in every group above."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from datetime import UTC, timedelta
+from random import Random
+
+import pytest
+
+from shared.quota.measure.accounts.account_book import DELAY, AccountBook
+from shared.quota.measure.accounts.amounts import MAX_NAMESPACES, OTHERS, Account, GroupAccount
+from shared.quota.measure.accounts.leaf_use import EndedUse
+from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.workload import Eviction, EvictionReason, Workload
+from shared.resources import Amount, FlavorResource
+from tests.builders import NOW, after, evicting, pending, running, world
+from tests.trees import KEY, tree
+
+TREE = "root 16\n  p 8\n    a 4\n    b 4\n  c 8"
+MONTH = "2026-01"
+
+
+def account(book: AccountBook, group: str, month: str = MONTH) -> Account:
+    return book.accounts.get(group, GroupAccount()).period(month).account(KEY)
+
+
+def new_book() -> AccountBook:
+    book = AccountBook(UTC, keep=3)
+    book.start({}, ())
+    return book
+
+
+def closed(book: AccountBook, last: World, seconds: float) -> AccountBook:
+    """`book`, when all until then is added up."""
+    book.after(last, after(seconds))
+    book.after(last, after(seconds) + timedelta(seconds=66))
+    return book
+
+
+def test_use_is_split_by_min_and_summed_at_the_parents() -> None:
+    book, job = new_book(), running("a", 6, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    closed(book, found.with_changes([(job, None)]), 10)
+    assert account(book, "a") == Account(used=60_000, borrowed=20_000)
+    assert account(book, "a").within_min == 40_000
+    assert account(book, "b") == Account(lent=20_000)
+    assert account(book, "p") == Account(used=60_000)
+    assert account(book, "root").used == 60_000
+    assert "c" not in book.accounts
+
+
+def test_a_start_counts_from_its_admission_though_it_is_seen_later() -> None:
+    book = new_book()
+    found = world(TREE, [])
+    book.after(found, NOW)
+    job = running("a", 1, "x", since=after(2))
+    found = found.with_changes([(None, job)])
+    book.after(found, after(5))
+    closed(book, found.with_changes([(job, None)]), 12)
+    assert account(book, "a").used == 10_000
+
+
+def test_a_finished_job_ends_when_it_says_so() -> None:
+    book, job = new_book(), running("a", 1, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    idle = replace(job, request={})
+    book.after(found.with_changes([(job, idle)]), after(9.7))
+    book.finish("x", after(9))
+    closed(book, found.with_changes([(job, None)]), 10)
+    assert account(book, "a").used == 9_000
+
+
+def test_pods_of_a_later_attempt_count_again() -> None:
+    book, job = new_book(), running("a", 1, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    idle = found.with_changes([(job, replace(job, request={}))])
+    book.after(idle, after(4))
+    again = idle.with_changes([(replace(job, request={}), job)])
+    book.after(again, after(6))
+    closed(book, again.with_changes([(job, None)]), 9)
+    assert account(book, "a").used == 7_000
+
+
+def test_what_was_used_before_an_eviction_is_lost_and_its_pods_count_until_they_end() -> None:
+    book, job = new_book(), running("a", 2, "x", since=after(-100))
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    victim = evicting(job, at=after(30))
+    found = found.with_changes([(job, victim)])
+    book.after(found, after(30.2))
+    waiting = replace(victim, admission=None)
+    closed(book, found.with_changes([(victim, waiting)]), 33)
+    assert account(book, "a").used + account(book, "a", "2025-12").used == 2 * (100 + 33) * 1000
+    assert account(book, "a").lost == 2 * 130 * 1000
+    assert account(book, "root").lost == account(book, "a").lost
+
+
+def test_what_its_owner_suspends_is_not_lost() -> None:
+    book, job = new_book(), running("a", 2, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    found = found.with_changes([(job, replace(job, eviction=Eviction(EvictionReason.SUSPENDED, after(5))))])
+    closed(book, found, 6)
+    assert account(book, "a").lost == 0
+
+
+def test_a_start_that_was_not_written_is_not_counted() -> None:
+    job = running("a", 2, "x")
+    assert job.admission is not None
+    assumed = replace(job, admission=replace(job.admission, answered=False))
+    book, found = new_book(), world(TREE, [assumed])
+    book.after(found, NOW)
+    closed(book, found.with_changes([(assumed, pending("a", 2, "x"))]), 3)
+    assert account(book, "a").used == 0
+
+
+def test_pods_that_a_finished_job_leaves_go_on_from_its_end() -> None:
+    book, job = new_book(), running("a", 4, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    left = replace(job, kind="TerminatingJob/x", request={"gpu": 1}, eviction=Eviction(EvictionReason.SUSPENDED, NOW))
+    book.finish("x", after(9))
+    found = found.with_changes([(job, None), (None, left)])
+    book.after(found, after(9.5))
+    closed(book, found.with_changes([(left, None)]), 12)
+    assert account(book, "a").used == 4 * 9_000 + 3_000
+
+
+def test_a_month_ends_while_a_job_runs() -> None:
+    book, job = new_book(), running("a", 1, "x", since=NOW - timedelta(seconds=7))
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    closed(book, found.with_changes([(job, None)]), 4)
+    assert account(book, "a", "2025-12").used == 7_000
+    assert account(book, "a").used == 4_000
+
+
+def test_only_so_many_months_are_kept() -> None:
+    job = running("a", 1, "x", since=NOW - timedelta(days=200))
+    book = closed(new_book(), world(TREE, [job]), 0)
+    assert sorted(book.accounts["a"].periods) == ["2025-11", "2025-12", "2026-01"]
+
+
+def test_a_clock_that_goes_back_counts_nothing_twice() -> None:
+    book, job = new_book(), running("a", 1, "x")
+    found = world(TREE, [job])
+    for seconds in (0, 100, 200, 60, 90, 190, 260, 300):
+        book.after(found, after(seconds))
+    closed(book, found.with_changes([(job, None)]), 400)
+    assert account(book, "a").used == 400_000
+
+
+def test_the_largest_namespaces_are_kept_and_the_rest_as_one() -> None:
+    jobs = [replace(running("a", 1 + number % 7, f"x{number}"), key=f"ns-{number:03}/x") for number in range(300)]
+    book, found = new_book(), world(TREE, jobs)
+    book.after(found, NOW)
+    closed(book, found.with_changes((job, None) for job in jobs), 10)
+    period = book.accounts["a"].period(MONTH)
+    assert len(period.namespaces) == MAX_NAMESPACES + 1
+    assert sum(each[KEY] for each in period.namespaces.values()) == period.account(KEY).used
+    smallest = min(each[KEY] for name, each in period.namespaces.items() if name != OTHERS)
+    assert smallest >= 2 * 10_000
+
+
+def test_a_moved_leaf_counts_below_its_new_parent_from_then_on() -> None:
+    book, job = new_book(), running("a", 1, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    moved = replace(found, tree=tree("root 16\n  p/ 8\n    b 4\n  q 8\n    a 4\n  c 8"))
+    book.after(moved, after(100))
+    closed(book, moved.with_changes([(job, None)]), 130)
+    assert [account(book, name).used for name in ("p", "q", "a", "root")] == [100_000, 30_000, 130_000, 130_000]
+
+
+def use_of(workload: Workload) -> Mapping[FlavorResource, Amount]:
+    return {KEY: workload.request["gpu"]}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) -> None:
+    """Leaders are killed between writes of single groups; the next one knows the objects and what is stored."""
+    dice = Random(seed)
+    jobs = [
+        running(dice.choice("abc"), dice.randint(1, 5), f"x{number}", since=after(dice.randint(0, 900) + 0.25))
+        for number in range(25)
+    ]
+    ends = {job.uid: after(dice.randint(900, 1500) if dice.random() < 0.3 else dice.randint(1, 600)) for job in jobs}
+    spans = {job.uid: (since_of(job), max(since_of(job) + 5_000, milliseconds(ends[job.uid]))) for job in jobs}
+    ends = {uid: moment_at(end) for uid, (_, end) in spans.items()}
+    stored: dict[str, GroupAccount] = {}
+    book, found = new_book(), world(TREE, [])
+    for second in range(0, 1700, 3):
+        now, time = after(second), milliseconds(after(second))
+        runs = {job.id: job for job in jobs if spans[job.uid][0] <= time < spans[job.uid][1]}
+        if dice.random() < 0.03:
+            book = AccountBook(UTC, keep=3)
+            found = world(TREE, runs.values())
+            gone = [job for job in jobs if spans[job.uid][1] <= time]
+            book.after(found, now)
+            ended = [EndedUse(j.group, "ns", (j.uid, since_of(j)), use_of(j), milliseconds(ends[j.uid])) for j in gone]
+            book.start(deepcopy(stored), ended)
+        else:
+            known = {**found.workloads_of("a").by_id, **found.workloads_of("b").by_id, **found.workloads_of("c").by_id}
+            for gone_id in known.keys() - runs.keys():
+                book.finish(known[gone_id].uid, ends[known[gone_id].uid])
+            lost = [(known[each], None) for each in known.keys() - runs.keys()]
+            found = found.with_changes([*lost, *((None, runs[each]) for each in runs.keys() - known.keys())])
+        book.after(found, now)
+        for name in book.accounts:
+            if dice.random() < 0.5:
+                stored[name] = deepcopy(book.accounts[name])
+    closed(book, found, 1800 + DELAY.total_seconds())
+    for group, leaves in {"a": "a", "b": "b", "c": "c", "p": "ab", "root": "abc"}.items():
+        own = [job for job in jobs if job.group in leaves]
+        expected = sum(job.request["gpu"] * (spans[job.uid][1] - spans[job.uid][0]) for job in own)
+        assert account(book, group).used == expected, group
+
+
+def since_of(job: Workload) -> int:
+    assert job.admission is not None
+    return milliseconds(job.admission.since)

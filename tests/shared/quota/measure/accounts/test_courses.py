@@ -1,0 +1,59 @@
+"""Courses: what adds up over time is exact, and does not depend on how the time is split."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from shared.quota.measure.accounts.courses import Course, UseAreas, lent_areas, use_areas
+
+
+def test_areas_by_hand() -> None:
+    course = Course.of(2, [(1_000, 3), (3_000, -4)], minimum=3)
+    assert use_areas(course, 0, 5_000) == UseAreas(2 * 1_000 + 5 * 2_000 + 1 * 2_000, 2 * 2_000)
+
+
+def test_lent_is_dealt_in_proportion_to_what_is_idle() -> None:
+    siblings = {"a": Course.of(13, (), 6), "b": Course.of(1, (), 5), "c": Course.of(0, (), 10, 2)}
+    assert lent_areas(siblings, 0, 10) == {"b": 20, "c": 50}  # 7 borrowed: of 4 idle 2.33, of 8 idle 4.67
+    assert lent_areas({"a": Course.of(90, ()), "b": Course.of(1, (), 5)}, 0, 10) == {"b": 40}
+    assert lent_areas({"a": Course.of(6, (), 6), "b": Course.of(1, (), 5)}, 0, 10) == {}
+
+
+def random_course(dice: Random) -> Course:
+    changes: list[tuple[int, int]] = []
+    for _ in range(dice.randint(0, 8)):
+        begin, amount = dice.randint(0, 100), dice.randint(1, 9)
+        changes += [(begin, amount), (begin + dice.randint(0, 40), -amount)]
+    return Course.of(dice.choice((0, 0, 3)), changes, dice.randint(0, 12), dice.randint(0, 3))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_every_split_of_the_time_gives_the_same_sums(seed: int) -> None:
+    dice = Random(seed)
+    siblings = {name: random_course(dice) for name in "abcd"}
+    cuts = sorted({0, 150, *(dice.randint(0, 150) for _ in range(dice.randint(0, 6)))})
+    for course in siblings.values():
+        parts = [use_areas(course, *each) for each in pairwise(cuts)]
+        summed = UseAreas(sum(each.used for each in parts), sum(each.borrowed for each in parts))
+        assert summed == use_areas(course, 0, 150)
+    lent = lent_areas(siblings, 0, 150)
+    parted = [lent_areas(siblings, *each) for each in pairwise(cuts)]
+    for name in siblings:
+        assert sum(each.get(name, 0) for each in parted) == lent.get(name, 0)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_sums_equal_those_of_every_single_millisecond(seed: int) -> None:
+    dice = Random(seed)
+    siblings = {name: random_course(dice) for name in "abc"}
+    lent = lent_areas(siblings, 10, 120)
+    borrowed = lent_total = 0
+    for time in range(10, 120):
+        levels = {n: c.level + sum(d for at, d in c.changes if at <= time) for n, c in siblings.items()}
+        above = sum(max(0, levels[n] - c.min) for n, c in siblings.items())
+        idle = sum(max(0, c.min - max(levels[n], c.guarantee)) for n, c in siblings.items())
+        borrowed += above
+        lent_total += min(above, idle)
+    assert borrowed == sum(use_areas(course, 10, 120).borrowed for course in siblings.values())
+    assert lent_total == sum(lent.values())
