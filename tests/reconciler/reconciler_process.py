@@ -70,10 +70,21 @@ class Quotree:
             "/apis/events.k8s.io/v1/namespaces/default/events",
         ):
             wait_for(lambda path=path: self._is_emptied(path), f"{path} is empty", 120, every=0.2)  # type: ignore[misc]
+        self._clear_other_namespaces()
         # Last: pods on a node that is gone would be ended by nobody.
         for node in self.get("/api/v1/nodes")["items"]:
             if node["metadata"]["name"] not in keep:
                 self.delete(f"/api/v1/nodes/{node['metadata']['name']}")
+
+    def _clear_other_namespaces(self) -> None:
+        """Delete the namespaces that the test has made; what runs in one of its name would count for the next test."""
+        for each in self.get("/api/v1/namespaces")["items"]:
+            name = each["metadata"]["name"]
+            if name in ("default", NAMESPACE) or name.startswith("kube-"):
+                continue
+            for path in (f"/apis/batch/v1/namespaces/{name}/jobs", f"/api/v1/namespaces/{name}/pods"):
+                wait_for(lambda path=path: self._is_emptied(path), f"{path} is empty", 120, every=0.2)  # type: ignore[misc]
+            self.delete(f"/api/v1/namespaces/{name}")
 
     def _is_emptied(self, path: str) -> bool:
         """Delete all there, at once whatever it says about its end; whether nothing is left."""
@@ -81,9 +92,13 @@ class Quotree:
         return not self.get(path)["items"]
 
     def say(self) -> str:
-        """The ends of all logs, for a test that fails."""
+        """The ends of all logs and what pods there are, for a test that fails: one that an earlier test left counts."""
         logs = [self.folder / f"reconciler-{run}.log" for run in range(1, self.runs + 1)]
-        return "\n".join(f"--- {each.name}\n{each.read_text()[-6000:]}" for each in logs)
+        found = [f"--- {each.name}\n{each.read_text()[-6000:]}" for each in logs]
+        with suppress(Exception):
+            named = (each["metadata"] for each in self.get("/api/v1/pods")["items"])
+            found.append("pods: " + " ".join(f"{each['namespace']}/{each['name']}" for each in named)[:2000])
+        return "\n".join(found)
 
     def start(self, **quota: Any) -> None:
         """Start a reconciler, with a fresh log; returns at once."""
