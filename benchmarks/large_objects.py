@@ -122,8 +122,9 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float, resources: int) -
     probing.start()
     creations, delays = delays_of_others(q, flooding)
     probing.join()
-    known = {"pending": jobs, "admitted": 0, "ready": 0}
-    wait_for(lambda: q.group_status("vision").get("workloads") == known, "all are known, none fits", LONG)
+    q.job("last", "vision", "1")
+    wait_for(lambda: "last" in q.running(), "all before the last one are known", LONG)
+    assert not {name for name in q.running() if name.startswith("large-")}, "none of them fits"
     peak, turns = peak_mib(q), q.get(LEASE)["spec"]["leaseTransitions"]
     what = f"{kilobytes} kB" if not resources else f"{resources} resources"
     print(
@@ -134,7 +135,8 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float, resources: int) -
         f"memory {before:.0f} MiB before, {peak:.0f} MiB at most; the Lease changed hands {turns} times",
         flush=True,
     )
-    print(f"the large Jobs have {stored_mib(q, jobs):.0f} MiB as JSON", flush=True)
+    now = memory_mib(q)
+    print(f"the large Jobs have {stored_mib(q, jobs):.0f} MiB as JSON; memory {now:.0f} MiB with them", flush=True)
     q.delete(JOBS)
     wait_for(lambda: not q.get(f"{JOBS}?limit=1")["items"], "all are gone", LONG)
     time.sleep(60)

@@ -13,9 +13,11 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts
 
 S = TypeVar("S", bound=msgspec.Struct)
-_MOST_REQUESTS: Final = 4096
-_MOST_AMOUNTS: Final = 65536
-"""The maximum of amounts in all kept requests: a request of 64 resources takes some 10 KB."""
+_encode: Final = msgspec.json.Encoder().encode
+_MOST_BYTES: Final = 4 * 1024 * 1024
+"""The maximum size of what is kept, as JSON; in memory it is some eight times as large."""
+_BYTES_OF_REQUEST: Final = 64
+"""What an amount, and the entry itself, count as."""
 
 
 class Interned(Generic[S]):
@@ -43,7 +45,7 @@ class InternedRequests:
     """The request of a pod of an interned spec, computed once per `NamespaceContext`."""
 
     _known: dict[tuple[int, int], _Request] = field(default_factory=dict)
-    _amounts: int = 0
+    _bytes: int = 0
 
     def of(self, spec: PodSpec, around: NamespaceContext, settings: QuotaSettings) -> Amounts:
         """Like `pod_request_of`; `settings` are the same each time."""
@@ -54,9 +56,9 @@ class InternedRequests:
         request = pod_request_of(spec, around, settings)
         if spec.resource_claims:
             return request  # the request of its claims might change
-        if len(self._known) >= _MOST_REQUESTS or self._amounts > _MOST_AMOUNTS:
+        if self._bytes > _MOST_BYTES:
             self._known.clear()
-            self._amounts = 0
-        self._amounts += len(request)
+            self._bytes = 0
+        self._bytes += len(_encode(spec)) + _BYTES_OF_REQUEST * (1 + len(request))
         self._known[key] = _Request(spec, around, request)
         return request
