@@ -12,6 +12,7 @@ from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
+from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 
@@ -83,6 +84,15 @@ class WorkloadEvents:
     def wrong(self, problems: tuple[str, ...], objects: list[WorkloadObject]) -> None:
         """An annotation or label of the workload is invalid."""
         self._record(objects, EventType.WARNING, "NotAsWritten", "Read", "; ".join(problems))
+
+    def stray(self, pod: UsingPod) -> None:
+        """The pod's controller has finished or waits, and does not account for it."""
+        about = Regarding(api_version="v1", kind="Pod", name=pod.name, namespace=pod.namespace, uid=pod.uid)
+        text = (
+            "runs, but its controller has finished or waits: it counts as an unmanaged pod, against the capacity "
+            "of all; delete it, or take its owner reference away so that its group counts it"
+        )
+        self._recorder.record(about, EventType.WARNING, reason="StrayPod", action="Read", note=text)
 
     def orphaned(self, workload: Workload, objects: list[WorkloadObject]) -> None:
         """The admitted workload names a group that can have no workloads."""

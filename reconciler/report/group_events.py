@@ -1,4 +1,4 @@
-"""Events about groups that became inactive, workloads that lost their leaf, and workloads that cannot be read."""
+"""Events about groups that became inactive, workloads that lost their leaf or cannot be read, and stray pods."""
 
 from collections.abc import Mapping
 
@@ -38,6 +38,8 @@ class GroupEvents:
             key, problems = self._state.work.new_problems.popitem()
             with self._state.faults.about(self._state.work.subject_of(key)):
                 self._events.wrong(problems, self._state.work.objects(key))
+        while self._state.work.strays.untold:
+            self._events.stray(self._state.work.strays.untold.pop())
         self._report_set_aside()
 
     def _report_set_aside(self) -> None:

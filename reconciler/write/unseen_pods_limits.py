@@ -1,4 +1,4 @@
-"""How long owners whose pods were never seen, or not all of them, count as in use."""
+"""How long owners whose pods were never seen, or not all of them, count as in use, and ended ones account for pods."""
 
 import asyncio
 from collections.abc import Callable
@@ -32,6 +32,7 @@ class UnseenPodsLimits:
         self._limit(work.revoked_starts.delays.new, _ANSWER_LIMIT, work.stop_waiting_for_answer)
         self._limit(work.early_stops.delays.new, _PODS_SEEN_LIMIT, work.stop_waiting_for_more_pods)
         self._limit(work.unseen_pods, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_pods)
+        self._limit(work.strays.new, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_strays)
 
     def _limit(self, waiting: list[T] | set[T], limit: timedelta, give_up: Callable[[T], None]) -> None:
         def time_is_up(each: T) -> None:

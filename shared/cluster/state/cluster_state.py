@@ -75,7 +75,7 @@ class ClusterState:
         self.work = WorkloadCache(reader, self._job_pods, self.faults)
         self._made_owners = MadeObjects[DeviceOwner](self._governs, identify_owner, _itself, _nothing)
         self._made_pods = MadeObjects(self._governs, identify_pod, pod_alone, pod_of_another)
-        self._use = NodeUsage(self.work.knows, self._namespaces.labels, settings)
+        self._use = NodeUsage(self.work.accounts_for, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
         self._over_since: OverSince | None = None
@@ -148,6 +148,11 @@ class ClusterState:
     def stop_waiting_for_pods(self, job: str) -> None:
         """The time limit has passed for the watch to report pods of this deleted owner."""
         self.work.observe_job_pods(job)
+
+    def stop_waiting_for_strays(self, owner: str) -> None:
+        """The time limit has passed for pods to end whose controller does not account for them."""
+        self.work.stop_waiting_for_strays(owner)
+        self._observe_owners()
 
     def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """Process changes of QuotaGroups; a change of status alone changes no decision.

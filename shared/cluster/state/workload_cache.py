@@ -18,6 +18,7 @@ from shared.cluster.state.observed.projections import FinishedOwner
 from shared.cluster.state.observed.workload_reader import WorkloadReader
 from shared.cluster.state.sorts.registry import owner_sort_of
 from shared.cluster.state.sorts.sort import Owner
+from shared.cluster.state.strays import Strays
 from shared.cluster.state.terminating import as_terminating, is_orphaned
 from shared.cluster.state.unwritten import AnnotationPatch
 from shared.cluster.state.workload_readings import WorkloadReadings, beside
@@ -35,6 +36,7 @@ class WorkloadCache(WorkloadReadings):
         self._finished: set[str] = set()
         self._terminating: set[str] = set()
         """Deleted and finished owners whose pods still run."""
+        self.strays = Strays(self._accounts_for_its_pods, job_pods)
 
     # What the watches report.
 
@@ -53,6 +55,7 @@ class WorkloadCache(WorkloadReadings):
         elif isinstance(before, FinishedOwner):
             self._finished.discard(before.key)
             self.added_or_removed.add(before.key)
+            self._judge_strays(before.key)
         elif before is not None:
             self._delete_owner(owner_sort_of(before).key_of(before), before)
 
@@ -79,6 +82,8 @@ class WorkloadCache(WorkloadReadings):
             self._count_terminating(job)
         elif self._needs_recount(job):
             self._refresh(job)
+        else:
+            self._judge_strays(job)
 
     def read_again(self, namespaces: set[str] | None = None) -> None:
         """Read the workloads of these namespaces, or of all, again: their context has changed."""
@@ -148,9 +153,18 @@ class WorkloadCache(WorkloadReadings):
         self.early_stops.give_up(delay)
         self._refresh(delay.key)
 
+    def stop_waiting_for_strays(self, owner: str) -> None:
+        """The time limit has passed for the pods of this controller, which does not account for them, to end."""
+        if self.strays.stop_waiting(owner):
+            self.added_or_removed.add(owner)
+
     def knows(self, owner: str) -> bool:
         """Return whether this owner of pods, or pod, is counted as a workload, or was until it finished."""
         return self.workload(owner) is not None or owner in self._finished
+
+    def accounts_for(self, owner: str) -> bool:
+        """Return whether the use of this pod, or of the pods of this owner, is that of a workload."""
+        return self.knows(owner) and owner not in self.strays
 
     def is_made(self, owner: str) -> bool:
         """Return whether this object says that it was made for another one."""
@@ -164,6 +178,17 @@ class WorkloadCache(WorkloadReadings):
         self._count(key)
         self._note_incomplete(key)
         self._end_admission(key)
+        self._judge_strays(key)
+
+    def _judge_strays(self, key: str) -> None:
+        if self.strays.see(key):
+            self.added_or_removed.add(key)
+
+    def _accounts_for_its_pods(self, key: str) -> bool:
+        workload = self.workload(key)
+        if workload is None:
+            return key not in self._finished
+        return not workload.is_pending or self.workload(beside(key)) is not None
 
     def _forget_end(self, key: str) -> None:
         """It might have ended before: its kind was not installed for a moment, or it no longer counts as finished."""
@@ -191,12 +216,14 @@ class WorkloadCache(WorkloadReadings):
         if left is not None:
             self._terminating.add(key)
         self._lose_owner(key, left)
+        self._judge_strays(key)
 
     def _count_terminating(self, job: str) -> None:
         workload, sums = self.workload(job), self._job_pods.sums(job)
         if workload is None or sums is None:
             self._terminating.discard(job)
             self._set(job, None)
+            self._judge_strays(job)
         else:
             self._set(job, replace(workload, request=sums.request))
 

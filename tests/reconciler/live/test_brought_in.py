@@ -18,8 +18,8 @@ def admission(**flavors: str) -> dict[str, str]:
     return {ADMISSION: json.dumps({"flavors": flavors, "time": "2026-01-01T00:00:00Z"})}
 
 
-def running_job(name: str, annotations: dict[str, str]) -> dict[str, Any]:
-    body = job_manifest(name, "x", "1", suspend=False)
+def running_job(name: str, annotations: dict[str, str], cpu: str = "1", run_for: str | None = None) -> dict[str, Any]:
+    body = job_manifest(name, "x", cpu, suspend=False, run_for=run_for)
     body["metadata"] = {"name": name, "annotations": annotations}
     return body
 
@@ -59,3 +59,43 @@ def test_whatever_runs_in_a_namespace_that_is_brought_in_is_counted_and_recycled
         ]
 
     wait_for(lambda: len(still_run()) == 1, "all but one are recycled", LONG)
+
+
+def test_pod_that_names_a_finished_job_is_reported_by_name(q: Quotree) -> None:
+    """What runs in the namespace is counted in its leaf, or named: one pod for each thing that it can name."""
+    q.create(NAMESPACES, {"metadata": {"name": "strays"}})
+    jobs, pods = "/apis/batch/v1/namespaces/strays/jobs", f"{NAMESPACES}/strays/pods"
+    sizes: dict[str, tuple[str, str | None]] = {"finished": ("1", "1s"), "waits": ("9", None), "runs": ("1", None)}
+    owners = {name: q.create(jobs, running_job(name, {}, cpu, end)) for name, (cpu, end) in sizes.items()}
+    wait_for(lambda: len(q.get(pods)["items"]) == 3, "their pods are made", LONG)
+    q.merge(f"{jobs}/waits", {"spec": {"suspend": True}})
+    wait_for(lambda: q.get(f"{jobs}/finished")["status"].get("succeeded"), "it has finished", LONG)
+    for name, owner in owners.items():
+        q.create(pods, pod_of_a_job(f"of-{name}", owner["metadata"]["uid"], name))
+    q.create(pods, running_pod_alone("alone"))
+    q.lead()
+    q.group("vision", quotas=[quota(min="0", max="8")])
+    q.merge(f"{NAMESPACES}/strays", {"metadata": {"labels": {GROUP_LABEL: "vision"}}})
+
+    def reported() -> set[str]:
+        found = q.get("/apis/events.k8s.io/v1/namespaces/strays/events")["items"]
+        return {each["regarding"]["name"] for each in found if each["reason"] == "StrayPod"}
+
+    wait_for(lambda: reported() == {"of-finished"}, "it is reported", LONG)
+    # The Job that runs, and three pods: the Job controller releases those that only name a Job which has not finished.
+    assert q.group_status("vision")["quotas"][0]["used"]["cpu"] == "4"
+
+
+def pod_of_a_job(name: str, uid: str, job: str) -> dict[str, Any]:
+    """It has no labels of the Job, so that the Job controller does not see it."""
+    body = running_pod_alone(name)
+    controller = {"apiVersion": "batch/v1", "kind": "Job", "name": job, "uid": uid, "controller": True}
+    body["metadata"]["ownerReferences"] = [controller]
+    return body
+
+
+def running_pod_alone(name: str) -> dict[str, Any]:
+    body = pod(name, "x", "1")
+    del body["spec"]["schedulingGates"]
+    body["metadata"] = {"name": name}
+    return body
