@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "kinds": ("cli.commands.kinds:command", "List the kinds that are governed; `kinds check` tries a descriptor."),
     "open": ("cli.commands.changing.switches:open_", "Remove the stopPolicy of a group."),
     "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
+    "report": ("cli.commands.report:command", "Report what the groups used in a month."),
     "resume": ("cli.commands.changing.switches:resume", "Let a held or deactivated workload start again."),
     "schema": ("cli.commands.schema:command", "Print JSON Schemas of the quota objects, for kubeconform and editors."),
     "simulate": (

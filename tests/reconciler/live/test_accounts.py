@@ -1,11 +1,14 @@
 """Accounts beside what the API server has recorded: the admissions and ends of the Jobs, not Quotree's own counting."""
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from cli.commands import report
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(500)
@@ -67,6 +70,14 @@ def test_accounts_are_the_times_of_the_jobs_over_killed_leaders(q: Quotree) -> N
     own = [each for month in q.group_status("vision")["accounts"] for each in month["namespaces"]]
     assert {each["namespace"] for each in own} == {"default"}
     assert sum(int(flavor["used"]["cpu"]) for each in own for flavor in each["flavors"]) == amount(q, "vision")
+    assert reported(q) == {name: amount(q, name) for name in groups}
+
+
+def reported(q: Quotree) -> dict[str, int]:
+    """What `quotree report` prints that was used, by group."""
+    arguments = ["--kubeconfig", str(q.control_plane.kubeconfig), "-o", "json"]
+    answer = CliRunner().invoke(report.command, arguments, catch_exceptions=False)
+    return {each["group"]: int(each["used"]) for each in json.loads(answer.stdout)["items"]}
 
 
 def test_what_an_evicted_job_had_used_is_lost(q: Quotree) -> None:

@@ -1,0 +1,86 @@
+"""The accounts of one month as rows: by group, namespace, flavor and resource, from the statuses of QuotaGroups.
+
+See docs/specification.md §9.7.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Final
+
+from shared.api.quotagroup import QuotaGroup
+from shared.json_data import Json
+from shared.problems import Problem
+from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
+from shared.quota.measure.accounts.periods import moment_at
+from shared.quota.measure.accounts.written_accounts import read_account
+from shared.resources import FlavorResource
+
+PARTS: Final = ("used", "withinMin", "borrowed", "lent", "lost")
+_MILLISECONDS: Final = 3_600_000
+_UNITS: Final = {"cpu": ("cores", 1000), "memory": ("GiB", 2**30), "ephemeral-storage": ("GiB", 2**30)}
+_CENT: Final = Decimal("0.01")
+
+
+def unit_of(resource: str) -> str:
+    """Return what hours of this resource count, such as GiB."""
+    return _UNITS.get(resource, (resource, 1))[0]
+
+
+def hours(resource: str, amount: int) -> str:
+    """Return base units times milliseconds as hours of the resource's unit, with two decimals."""
+    found = Decimal(amount) / (_MILLISECONDS * _UNITS.get(resource, ("", 1))[1])
+    return str(found.quantize(_CENT, ROUND_HALF_EVEN))
+
+
+def months_of(groups: Iterable[QuotaGroup]) -> list[str]:
+    """Return the months of which there are accounts, the earliest first."""
+    return sorted({each.period for group in groups for each in group.status.accounts})
+
+
+def chosen_month(groups: Iterable[QuotaGroup], month: str | None) -> str:
+    """Return the month that is asked for; without one the latest, or "". Raises Problem if it has no accounts."""
+    known = months_of(groups)
+    if month is not None and month not in known:
+        raise Problem(f"--period {month!r} has no accounts; there are {', '.join(known) or 'none yet'}")
+    return month or (known[-1] if known else "")
+
+
+def account_rows(groups: Iterable[QuotaGroup], month: str, *, namespaces: bool = False) -> Iterator[Json]:
+    """Yield a row for each group and key of the month; with `namespaces` also for each namespace of a leaf."""
+    for group in sorted(groups, key=lambda each: each.metadata.name):
+        account = read_account(group.status)
+        if month not in account.periods:
+            continue
+        period = account.periods[month]
+        for key, own in sorted(period.keys.items()):
+            yield _row(group.metadata.name, month, account, key, own)
+        if namespaces:
+            yield from _namespace_rows(group.metadata.name, month, account, period)
+
+
+def _namespace_rows(group: str, month: str, account: GroupAccount, period: PeriodAccount) -> Iterator[Json]:
+    for namespace, keys in sorted(period.namespaces.items()):
+        for key, used in sorted(keys.items()):
+            row = _row(group, month, account, key, Account(used))
+            yield {**row, "namespace": namespace or "(others)", **_without_split(row)}
+
+
+def _without_split(row: Mapping[str, str]) -> Json:
+    """An account by namespace says what was used, and no more."""
+    return {name: "" for part in PARTS[1:] for name in (part, f"{part}Hours") if name in row} | {"borrowedPercent": ""}
+
+
+def _row(group: str, month: str, account: GroupAccount, key: FlavorResource, own: Account) -> Json:
+    amounts = dict(zip(PARTS, (own.used, own.within_min, own.borrowed, own.lent, own.lost), strict=True))
+    return {
+        "period": month,
+        "until": "" if account.until is None else moment_at(account.until).isoformat(timespec="milliseconds"),
+        "group": group,
+        "namespace": "",
+        "flavor": key.flavor,
+        "resource": key.resource,
+        "unit": f"{unit_of(key.resource)}, hours",
+        **{part: str(amount) for part, amount in amounts.items()},
+        **{f"{part}Hours": hours(key.resource, amount) for part, amount in amounts.items()},
+        "borrowedPercent": f"{own.borrowed * 100 // own.used}%" if own.used else "",
+    }
