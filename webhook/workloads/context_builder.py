@@ -22,12 +22,12 @@ from shared.quota.model.read.groups import read_group
 from shared.quota.model.rules.groups.names import is_name, shortened
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Tree
+from webhook.permissions import Permissions, service_account
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
 from webhook.workloads.governed.kind_review import read_scale
 from webhook.workloads.owner_cache import WorkloadRecord
 from webhook.workloads.review_context import Cover, ReviewContext
-from webhook.workloads.use_permission import UsePermissions, service_account
 from webhook.workloads.workload_cache import WatchedWorkloads
 
 _PATIENCE: Final = timedelta(seconds=3)
@@ -72,7 +72,7 @@ class ContextBuilder:
         self._quota = settings.quota.settings()
         # Compiled once: a review must not pay for the expressions of all descriptors.
         self._kinds = settings.governed
-        self._permissions = UsePermissions(self._client, time.monotonic)
+        self._permissions = Permissions(self._client, time.monotonic)
 
     async def of(self, review: Review) -> ReviewContext:
         """Return the context of the review. Raises ApiError if the API server must be read and does not answer."""
@@ -142,7 +142,7 @@ class ContextBuilder:
             return ""
         account = service_account(review.namespace, head.service_account)
         for user in (review.user_info, account):
-            if await self._permissions.may_use(user, group):
+            if await self._permissions.may(user, "use", group):
                 return ""
         return f"neither user {shortened(review.user_info.username)} nor {account.username}"
 

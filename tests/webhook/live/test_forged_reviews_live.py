@@ -44,7 +44,7 @@ def forged(name: str, old: dict[str, Any] | None, new: dict[str, Any] | None, ui
         "kind": {"group": "quotree.dev", "version": "v1alpha1", "kind": "QuotaGroup"},
         "operation": "UPDATE" if old and new else "CREATE" if new else "DELETE",
         "name": name,
-        "userInfo": {"username": "system:admin"},
+        "userInfo": {"username": "system:admin", "groups": ["system:masters"]},
         "object": new,
         "oldObject": old,
     }

@@ -163,11 +163,7 @@ def test_device_claims_are_checked_by_their_templates(setup: AdmissionSetup) -> 
 
 
 def test_editor_of_a_leaf_cannot_exceed_the_maxima(setup: AdmissionSetup) -> None:
-    role = ("create", "clusterrole", "leaf-editor", "--verb=get,patch", "--resource=quotagroups.quotree.dev")
-    setup.control_plane.kubectl(*role, f"--resource-name={RED}")
-    setup.control_plane.kubectl(
-        "create", "clusterrolebinding", "leaf-editor", "--clusterrole=leaf-editor", f"--user={RED}"
-    )
+    editor(setup, "leaf-editor", RED)
 
     def notice(text: str) -> str:
         change = json.dumps({"spec": {"reclaim": {"notice": text}}})
@@ -181,3 +177,43 @@ def test_editor_of_a_leaf_cannot_exceed_the_maxima(setup: AdmissionSetup) -> Non
         "(AboveMaximum)"
     )
     assert notice("1m") == "quotagroup.quotree.dev/red patched"
+
+
+def test_editor_of_a_leaf_cannot_take_from_its_siblings(setup: AdmissionSetup) -> None:
+    """RED can edit the group blue, and later its parent, too."""
+    entry = {"flavor": "default", "min": {"cpu": 2}, "max": {"cpu": 4}}
+    setup.group("side", isParent=True, quotas=[{"flavor": "default", "min": {"cpu": 8}, "max": {"cpu": 8}}])
+    setup.group("mine", "side", quotas=[entry])
+    editor(setup, "mine-editor", "mine")
+
+    def edit(spec: dict[str, Any]) -> str:
+        change = json.dumps({"spec": spec})
+        arguments = ("patch", "qg", "mine", "--type=merge", "-p", change, "--as", RED)
+        return words(setup.control_plane.kubectl(*arguments, check=False))
+
+    def quota(**limits: Any) -> dict[str, Any]:
+        return {"quotas": [{**entry, **limits}]}
+
+    yes = "quotagroup.quotree.dev/mine patched"
+    wait_for(lambda: edit({"reclaim": {"notice": "1s"}}) == yes, "the role is in force")
+    end = "at the expense of the groups beside it; for that, user red also needs the verb update or patch on QuotaGroup"
+    assert edit(quota(min={"cpu": 3})) == (
+        f"QuotaGroup 'mine' spec.quotas[0].min: raises min of default/cpu from 2 to 3, {end} side; ask a user "
+        "who has it (TakesFromSiblings)"
+    )
+    assert f"changes the weight of default/cpu from 4 to 5, {end} side" in edit(quota(max={"cpu": 5}))
+    assert f"changes the weight of default/cpu from 4 to 9, {end} side" in edit(quota(weight={"cpu": 9}))
+    assert f"moves the group from side to lab, {end} lab" in edit({"parent": "lab"})
+    assert edit(quota(max={"cpu": 6}, weight={"cpu": 4})) == yes
+    assert edit(quota(min={"cpu": 1}, max={"cpu": 6}, weight={"cpu": 1})) == yes
+    assert "(TakesFromSiblings)" in edit(quota(min={"cpu": 2}, max={"cpu": 6}, weight={"cpu": 1}))
+    editor(setup, "side-editor", "side")
+    wait_for(lambda: edit(quota(min={"cpu": 3})) == yes, "the role for the parent is in force")
+    assert "(TakesFromSiblings)" in edit({"parent": "lab"})
+
+
+def editor(setup: AdmissionSetup, name: str, group: str) -> None:
+    """Let RED get and patch the group."""
+    role = ("create", "clusterrole", name, "--verb=get,patch", "--resource=quotagroups.quotree.dev")
+    setup.control_plane.kubectl(*role, f"--resource-name={group}")
+    setup.control_plane.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", f"--user={RED}")

@@ -210,6 +210,7 @@ FORBIDDEN: Final = frozenset(
         "NamespaceUnlabelled",
         "PriorityNotAllowed",
         "UseNotAllowed",
+        "TakesFromSiblings",
     }
 )
 """Codes that mean "not allowed" rather than "not valid": HTTP 403 rather than 422."""

@@ -1,8 +1,8 @@
-"""Whether a user may use a group: the verb `use` on the QuotaGroup, as the API server's own authorisation answers.
+"""Whether a user has a verb on a QuotaGroup, as the API server's own authorisation answers.
 
 Answers are kept for seconds, so that a stream of Jobs costs a few requests, and a grant or its end is soon in force.
 
-See docs/specification.md §15.3.
+See docs/specification.md §15.3 (`use`) and §4.4 (`update`, `patch`).
 """
 
 from collections.abc import Callable
@@ -23,19 +23,19 @@ KEPT_NO: Final = timedelta(seconds=2)
 MOST_KEPT: Final = 4096
 
 
-class UsePermissions:
+class Permissions:
     """Asks the API server, and caches its answers for a short time. `clock`: monotonic seconds."""
 
     def __init__(self, client: Client, clock: Callable[[], float]) -> None:
         self._client = client
         self._kept: KeptAnswers[bool] = KeptAnswers(MOST_KEPT, clock)
 
-    async def may_use(self, user: User, group: str) -> bool:
-        """Return whether the user can use the group. Raises ApiError if the API server does not answer."""
-        key = msgspec.msgpack.encode((user.username, user.uid, user.groups, user.extra, group))
+    async def may(self, user: User, verb: str, group: str) -> bool:
+        """Return whether the user has the verb on the group. Raises ApiError if the API server does not answer."""
+        key = msgspec.msgpack.encode((user.username, user.uid, user.groups, user.extra, verb, group))
         allowed = self._kept.get(key)
         if allowed is None:
-            attributes = {"group": GROUP, "resource": QUOTA_GROUPS.plural, "verb": "use", "name": group}
+            attributes = {"group": GROUP, "resource": QUOTA_GROUPS.plural, "verb": verb, "name": group}
             allowed = await may(self._client, user, resourceAttributes=attributes)
             self._kept.keep(key, allowed, KEPT_YES if allowed else KEPT_NO)
         return allowed
