@@ -127,7 +127,8 @@ class CycleRunner:
         executor.carry_out(decided, decided.now)
         if self._state.accounts is not None:
             # After the writes of decisions: no start waits for it.
-            self._state.accounts.after(snapshot.world, decided.now)
+            runtime = {key: each.runtime for key, each in snapshot.numbers.get(ROOT, {}).items()}
+            self._state.accounts.after(snapshot.world, decided.now, runtime)
         self._reports.show(snapshot, decided, self._cycle_cache)
         self._metrics.groups.show(snapshot, decided)
 

@@ -15,9 +15,10 @@ from shared.quota.measure.accounts.amounts import Account, Accounts, GroupAccoun
 from shared.quota.measure.accounts.courses import Course, lent_areas, use_areas
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
 from shared.quota.measure.accounts.periods import milliseconds, moment_at, parts_by_period, period_of
+from shared.quota.measure.accounts.root_runtime import RootRuntime
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.limits import NO_CAPS, UNCOVERED, Limits, limits_of
-from shared.quota.model.tree import SYSTEM, Tree
+from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from shared.resources import Amount, FlavorResource
 
 INTERVAL: Final = timedelta(minutes=1)
@@ -43,6 +44,7 @@ class AccountBook:
         self._leaves: dict[str, LeafUse] = {}
         self._world: World | None = None
         self._until = _FAR_PAST
+        self._root = RootRuntime()
         self._ends: dict[str, int] = {}
         self._ended: dict[StartKey, int] = {}
         """When starts ended that are not added up yet: what else such a start leaves goes on from there."""
@@ -68,12 +70,13 @@ class AccountBook:
             return None
         return moment_at(self._until) + DELAY + INTERVAL
 
-    def after(self, world: World, now: datetime) -> None:
-        """Count what `world` uses from now on, and until now what the world before used."""
+    def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
+        """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""
         time, before = milliseconds(now), self._world
         if before is not None and world.tree is not before.tree and self._has_started:
             self._settle(before.tree, time)
             self.accounts = {name: each for name, each in self.accounts.items() if name in world.tree}
+        self._root.observe(runtime or {}, time, is_first=before is None)
         self._observe(world, time)
         if self._has_started and now - moment_at(self._until) >= DELAY + INTERVAL:
             self._settle(world.tree, milliseconds(now - DELAY))
@@ -112,6 +115,7 @@ class AccountBook:
     def _forget(self, until: int) -> None:
         for leaf in self._leaves.values():
             leaf.settle(until)
+        self._root.settle(until)
         self._ended = {start: end for start, end in self._ended.items() if end > until}
         self._until = until
 
@@ -171,16 +175,17 @@ class AccountBook:
                 own = {name: courses[name][key] for name in children if key in courses.get(name, {})}
                 if any(course.peak > course.min for course in own.values()):
                     idle = {name: _idle(tree, name, key) for name in children if name not in own and name != SYSTEM}
-                    lenders |= self._add_lent_of({**own, **idle}, key, until)
+                    above = self._root.course(key) if parent == ROOT else keys[key]
+                    lenders |= self._add_lent_of({**own, **idle}, above, key, until)
         return lenders
 
-    def _add_lent_of(self, siblings: Mapping[str, Course], key: FlavorResource, until: int) -> set[str]:
+    def _add_lent_of(self, siblings: Mapping[str, Course], above: Course, key: FlavorResource, until: int) -> set[str]:
         found: set[str] = set()
         since = {name: self._lent_since(name) for name in siblings}
         times = sorted({each for each in since.values() if each < until} | {until})
         for begin, end in pairwise(times):
             for period, first, last in parts_by_period(begin, end, self._zone):
-                for name, amount in lent_areas(siblings, first, last).items():
+                for name, amount in lent_areas(siblings, above, first, last).items():
                     if amount and since[name] <= begin:
                         found.add(name)
                         self._account(name).period(period).account(key).add(Account(lent=amount))

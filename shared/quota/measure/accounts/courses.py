@@ -5,7 +5,7 @@ A course's areas over [a, b) and [b, c) add up to that over [a, c): every split 
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shared.resources import Amount
 
@@ -68,15 +68,21 @@ def use_areas(course: Course, since: int, until: int) -> UseAreas:
     return UseAreas(used, borrowed)
 
 
-def lent_areas(siblings: Mapping[str, Course], since: int, until: int) -> dict[str, Amount]:
+_ABOVE: Final = ""
+"""Stands for the parent among its children; no group has this name."""
+
+
+def lent_areas(siblings: Mapping[str, Course], above: Course, since: int, until: int) -> dict[str, Amount]:
     """Return what each of these siblings lent to the others in [since, until), times milliseconds.
 
-    At every moment what they use above their mins comes from what others of them leave idle of theirs and lend, in
-    proportion to that, by largest remainder, ties by name.
+    At every moment what they use above their mins comes first from what their parent has beside their mins; the rest
+    from what others of them leave idle of theirs and lend, in proportion to that, by largest remainder, ties by name.
+    `above`: what the parent has: its amount or its min, whichever is more.
     """
-    levels = {name: course.level for name, course in siblings.items()}
+    courses = {**siblings, _ABOVE: above}
+    levels = {name: course.level for name, course in courses.items()}
     changes: dict[int, list[tuple[str, Amount]]] = {}
-    for name, course in siblings.items():
+    for name, course in courses.items():
         for time, delta in course.changes:
             changes.setdefault(max(time, since), []).append((name, delta))
     for name, delta in changes.pop(since, ()):
@@ -86,14 +92,15 @@ def lent_areas(siblings: Mapping[str, Course], since: int, until: int) -> dict[s
     for begin, end in pairwise(times):
         for name, delta in changes.get(begin, ()) if begin > since else ():
             levels[name] += delta
-        for name, amount in _lent_at(siblings, levels).items():
+        beside = max(levels[_ABOVE], above.min) - sum(course.min for course in siblings.values())
+        for name, amount in _lent_at(siblings, levels, max(0, beside)).items():
             lent[name] = lent.get(name, 0) + amount * (end - begin)
     return lent
 
 
-def _lent_at(siblings: Mapping[str, Course], levels: Mapping[str, Amount]) -> dict[str, Amount]:
-    borrowed = sum(max(0, levels[name] - course.min) for name, course in siblings.items())
-    if not borrowed:
+def _lent_at(siblings: Mapping[str, Course], levels: Mapping[str, Amount], beside: Amount) -> dict[str, Amount]:
+    borrowed = sum(max(0, levels[name] - course.min) for name, course in siblings.items()) - beside
+    if borrowed <= 0:
         return {}
     idle = {
         name: course.min - max(levels[name], course.guarantee)

@@ -224,3 +224,14 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) ->
 def since_of(job: Workload) -> int:
     assert job.admission is not None
     return milliseconds(job.admission.since)
+
+
+def test_what_root_has_beside_the_mins_is_borrowed_first() -> None:
+    book, job = new_book(), running("c", 11, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW, {KEY: 18})
+    book.after(found, after(4), {KEY: 25})
+    book.after(found.with_changes([(job, None)]), after(10), {KEY: 25})
+    closed(book, found.with_changes([(job, None)]), 11)
+    assert account(book, "c") == Account(used=110_000, borrowed=30_000)
+    assert account(book, "p") == Account(lent=4_000)  # 3 borrowed for 10 s; 2 of them were beside the mins for 4 s

@@ -7,6 +7,8 @@ import pytest
 
 from shared.quota.measure.accounts.courses import Course, UseAreas, lent_areas, use_areas
 
+NONE = Course.of(0, ())
+
 
 def test_areas_by_hand() -> None:
     course = Course.of(2, [(1_000, 3), (3_000, -4)], minimum=3)
@@ -15,9 +17,15 @@ def test_areas_by_hand() -> None:
 
 def test_lent_is_dealt_in_proportion_to_what_is_idle() -> None:
     siblings = {"a": Course.of(13, (), 6), "b": Course.of(1, (), 5), "c": Course.of(0, (), 10, 2)}
-    assert lent_areas(siblings, 0, 10) == {"b": 20, "c": 50}  # 7 borrowed: of 4 idle 2.33, of 8 idle 4.67
-    assert lent_areas({"a": Course.of(90, ()), "b": Course.of(1, (), 5)}, 0, 10) == {"b": 40}
-    assert lent_areas({"a": Course.of(6, (), 6), "b": Course.of(1, (), 5)}, 0, 10) == {}
+    assert lent_areas(siblings, NONE, 0, 10) == {"b": 20, "c": 50}  # 7 borrowed: of 4 idle 2.33, of 8 idle 4.67
+    assert lent_areas({"a": Course.of(90, ()), "b": Course.of(1, (), 5)}, NONE, 0, 10) == {"b": 40}
+    assert lent_areas({"a": Course.of(6, (), 6), "b": Course.of(1, (), 5)}, NONE, 0, 10) == {}
+
+
+def test_what_the_parent_has_beside_the_mins_is_borrowed_first() -> None:
+    siblings = {"a": Course.of(1, (), 4), "b": Course.of(4, (), 2)}
+    assert lent_areas(siblings, Course.of(7, ((5, -1), (8, -6)), 6), 0, 10) == {"a": 5 * 1 + 5 * 2}
+    assert lent_areas(siblings, Course.of(9, ()), 0, 10) == {}
 
 
 def random_course(dice: Random) -> Course:
@@ -37,8 +45,9 @@ def test_every_split_of_the_time_gives_the_same_sums(seed: int) -> None:
         parts = [use_areas(course, *each) for each in pairwise(cuts)]
         summed = UseAreas(sum(each.used for each in parts), sum(each.borrowed for each in parts))
         assert summed == use_areas(course, 0, 150)
-    lent = lent_areas(siblings, 0, 150)
-    parted = [lent_areas(siblings, *each) for each in pairwise(cuts)]
+    above = random_course(dice)
+    lent = lent_areas(siblings, above, 0, 150)
+    parted = [lent_areas(siblings, above, *each) for each in pairwise(cuts)]
     for name in siblings:
         assert sum(each.get(name, 0) for each in parted) == lent.get(name, 0)
 
@@ -47,13 +56,16 @@ def test_every_split_of_the_time_gives_the_same_sums(seed: int) -> None:
 def test_sums_equal_those_of_every_single_millisecond(seed: int) -> None:
     dice = Random(seed)
     siblings = {name: random_course(dice) for name in "abc"}
-    lent = lent_areas(siblings, 10, 120)
+    parent = random_course(dice)
+    lent = lent_areas(siblings, parent, 10, 120)
     borrowed = lent_total = 0
     for time in range(10, 120):
         levels = {n: c.level + sum(d for at, d in c.changes if at <= time) for n, c in siblings.items()}
         above = sum(max(0, levels[n] - c.min) for n, c in siblings.items())
         idle = sum(max(0, c.min - max(levels[n], c.guarantee)) for n, c in siblings.items())
         borrowed += above
-        lent_total += min(above, idle)
+        had = max(parent.min, parent.level + sum(d for at, d in parent.changes if at <= time))
+        beside = max(0, had - sum(c.min for c in siblings.values()))
+        lent_total += min(max(0, above - beside), idle)
     assert borrowed == sum(use_areas(course, 10, 120).borrowed for course in siblings.values())
     assert lent_total == sum(lent.values())
