@@ -7,6 +7,7 @@ from typing import Final
 
 from reconciler.cycle import CycleRunner, Reports
 from reconciler.leader_sync import catch_up
+from reconciler.report.account_metrics import AccountCollector
 from reconciler.report.account_start import start_accounts
 from reconciler.report.events import WorkloadEvents
 from reconciler.report.fault_reports import FaultReports
@@ -73,6 +74,7 @@ class Reconciler:
         self._vacant_at_start: LeaseMark | None = None
         """The Lease before anything was listed, if no process held it."""
         self._metrics = ReconcilerMetrics(process.registry, self._state.faults)
+        process.registry.register(AccountCollector(self._state))
         self._faults = FaultReports(self._state.faults, process.registry)
         self._latest_plan = LatestPlan()
         expose_watches(process.registry, self._watches)

@@ -86,6 +86,12 @@ COURSES: Final = {
         (6, 8),
         {"job": "q", "instance": "x", "resource": "jobs"},
     ),
+    "QuotreeAccountsAreNotWritten": Course(
+        {'quotree_accounts_unwritten_seconds{job="q", instance="x"}': "0+60x80 0x10"},
+        (5, 60, 64, 85),
+        (67, 78),
+        {"job": "q", "instance": "x"},
+    ),
 }
 
 

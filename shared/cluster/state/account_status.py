@@ -19,9 +19,9 @@ def accounted_until(group: str, book: AccountBook | None, shown: QuotaGroupStatu
     before = None if shown.accounted_until is None else aware(shown.accounted_until)
     account = None if book is None else book.accounts.get(group)
     until = None if account is None or account.until is None else moment_at(account.until)
-    if until is None or (before is not None and until - before < INTERVAL):
+    if until is None or book is None or (before is not None and until <= before):
         return before
-    return until
+    return before if before is not None and book.counted_until - before < INTERVAL else until
 
 
 def with_account(

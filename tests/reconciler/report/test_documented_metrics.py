@@ -6,15 +6,19 @@ from typing import cast
 
 from prometheus_client import CollectorRegistry
 
+from reconciler.report.account_metrics import AccountCollector
 from reconciler.report.fault_reports import FaultReports
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.visibility.front.metrics import VisibilityMetrics
+from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import Faults
 from shared.kube.events.recorder import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watches import Watches
 from shared.quota.decide.plan import plan
+from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import QuotaSettings
 from shared.telemetry import request_observer
 from tests.builders import NOW, world
 from webhook.metrics import WebhookMetrics
@@ -46,6 +50,9 @@ def exported() -> set[str]:
     FaultReports(Faults(), registry)
     snapshot = measure(world("root 8\n  vision 4"), NOW)
     metrics.groups.show(snapshot, plan(snapshot))
+    leading = ClusterState(QuotaSettings())
+    leading.accounts = AccountBook()
+    registry.register(AccountCollector(leading))
     WebhookMetrics(registry)
     VisibilityMetrics(registry)
     request_observer(registry)

@@ -38,7 +38,9 @@ class AccountBook:
 
     def __init__(self, zone: tzinfo = UTC, keep: int = 3) -> None:
         self.accounts: dict[str, GroupAccount] = {}
-        self._has_started = False
+        self.has_started = False
+        self.begun: int | None = None
+        """When the first world was counted, in milliseconds since 1970."""
         self._zone = zone
         self._keep = keep
         self._leaves: dict[str, LeafUse] = {}
@@ -61,24 +63,30 @@ class AccountBook:
             if use.start not in self._ended and not leaf.knows(use.start):
                 leaf.add_ended(use)
                 self._ended[use.start] = use.end
-        self._has_started = True
+        self.has_started = True
+
+    @property
+    def counted_until(self) -> datetime:
+        """Until when all is added up, of the groups in which nothing ran too."""
+        return moment_at(self._until)
 
     @property
     def next_change(self) -> datetime | None:
         """When amounts have to be added up; None while nothing runs."""
-        if not self._has_started or not any(leaf.is_active for leaf in self._leaves.values()):
+        if not self.has_started or not any(leaf.is_active for leaf in self._leaves.values()):
             return None
         return moment_at(self._until) + DELAY + INTERVAL
 
     def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
         """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""
         time, before = milliseconds(now), self._world
-        if before is not None and world.tree is not before.tree and self._has_started:
+        self.begun = time if self.begun is None else self.begun
+        if before is not None and world.tree is not before.tree and self.has_started:
             self._settle(before.tree, time)
             self.accounts = {name: each for name, each in self.accounts.items() if name in world.tree}
         self._root.observe(runtime or {}, time, is_first=before is None)
         self._observe(world, time)
-        if self._has_started and now - moment_at(self._until) >= DELAY + INTERVAL:
+        if self.has_started and now - moment_at(self._until) >= DELAY + INTERVAL:
             self._settle(world.tree, milliseconds(now - DELAY))
 
     def _observe(self, world: World, now: int) -> None:

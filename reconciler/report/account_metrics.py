@@ -1,0 +1,78 @@
+"""The accounts of the latest month as metrics, and how old the oldest is that is not written.
+
+See docs/specification.md §9.4.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from shared.api.reading import aware
+from shared.cluster.state.cluster_state import ClusterState
+from shared.quota.measure.accounts.account_book import AccountBook
+from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.model.membership import path_of
+
+_PARTS: Final = ("used", "within_min", "borrowed", "lent", "lost")
+_MILLISECONDS: Final = 1000
+
+
+class AccountCollector(Collector):
+    """Shows the accounts while this process leads.
+
+    A scrape collects in a thread of its own: what it goes through is copied at once.
+    """
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metric families."""
+        book = self._state.accounts
+        if book is None:
+            return
+        yield self._amounts(book)
+        age = GaugeMetricFamily(
+            "quotree_accounts_unwritten_seconds", "How long the longest unwritten account has not been written."
+        )
+        age.add_metric([], self._unwritten(book, milliseconds(datetime.now(UTC))) / _MILLISECONDS)
+        yield age
+
+    def _amounts(self, book: AccountBook) -> Metric:
+        family = CounterMetricFamily(
+            "quotree_group_account_seconds",
+            "What the group used in the month, in base units times seconds.",
+            labels=["group", "path", "flavor", "resource", "part", "period"],
+        )
+        for group, account in list(book.accounts.items()):
+            path = self._path(group)
+            for period in sorted(account.periods)[-1:]:
+                for key, each in list(account.period(period).keys.items()):
+                    for part in _PARTS:
+                        labels = [group, path, key.flavor, key.resource, part, period]
+                        family.add_metric(labels, getattr(each, part) / _MILLISECONDS)
+        return family
+
+    def _unwritten(self, book: AccountBook, now: int) -> int:
+        """Return for how long some group has had a later account than its status shows, in milliseconds."""
+        since = book.begun
+        if since is None:
+            return 0
+        ages = [0]
+        for group, account in list(book.accounts.items()):
+            record = self._state.groups.get(group)
+            if record is None or account.until is None:
+                continue
+            written = record.status.accounted_until
+            shown = 0 if written is None else milliseconds(aware(written))
+            if shown < account.until:
+                ages.append(now - max(shown, since))
+        return max(ages) if book.has_started else max(0, now - since)
+
+    def _path(self, group: str) -> str:
+        groups = self._state.groups
+        path = path_of(lambda name: groups[name].group if name in groups else None, group)
+        return "/".join(reversed([each.name for each in path])) or group

@@ -1,0 +1,57 @@
+"""Accounts as metrics: the latest month, and for how long one has not been written."""
+
+from datetime import UTC, datetime, timedelta
+
+from reconciler.report.account_metrics import AccountCollector
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.account_status import accounted_until, with_account
+from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.quota.measure.accounts.account_book import AccountBook
+from shared.quota.model.settings import QuotaSettings
+from tests.builders import running, world
+
+HOURS_AGO = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
+
+
+def counting() -> tuple[ClusterState, AccountBook]:
+    """A leader for two hours, that has added up one minute of a Job of 6 units in a group with a min of 4."""
+    book, found = AccountBook(UTC), world("root 8\n  a 4", [running("a", 6, "x", since=HOURS_AGO)])
+    book.start({}, ())
+    book.after(found, HOURS_AGO)
+    book.after(found, HOURS_AGO + timedelta(seconds=65))
+    state = ClusterState(QuotaSettings())
+    state.accounts = book
+    for name in ("root", "a"):
+        state.groups[name] = GroupStatusRecord(name, 1, found.tree[name], QuotaGroupStatus())
+    return state, book
+
+
+def samples(state: ClusterState) -> dict[tuple[str, ...], float]:
+    return {
+        (each.name, *each.labels.values()): each.value
+        for family in AccountCollector(state).collect()
+        for each in family.samples
+    }
+
+
+def test_the_parts_of_an_account_are_seconds_of_base_units() -> None:
+    state, _ = counting()
+    month = HOURS_AGO.strftime("%Y-%m")
+    found = {name[5]: value for name, value in samples(state).items() if name[1:3] == ("a", "root/a")}
+    assert found == {"used": 360, "within_min": 240, "borrowed": 120, "lent": 0, "lost": 0}
+    assert {name[6] for name in samples(state) if len(name) > 2} == {month}
+
+
+def test_an_account_is_unwritten_until_the_status_has_it() -> None:
+    state, book = counting()
+    assert samples(state)["quotree_accounts_unwritten_seconds",] >= 7200
+    for name, record in state.groups.items():
+        until = accounted_until(name, book, record.status)
+        status = with_account(record.status, name, record.status, until, book)
+        state.groups[name] = GroupStatusRecord(name, 1, record.group, status)
+    assert samples(state)["quotree_accounts_unwritten_seconds",] == 0
+
+
+def test_a_process_that_does_not_lead_shows_none() -> None:
+    assert samples(ClusterState(QuotaSettings())) == {}
