@@ -104,6 +104,16 @@ class PodSpec(View, frozen=True):
     resource_claims: list[PodResourceClaim] = []
     termination_grace_period_seconds: int | None = None
 
+    @property
+    def goes_nowhere(self) -> bool:
+        """Whether its affinity has no term, so that no node matches.
+
+        Kubernetes stores no such affinity: it stands for one that is too large to be read.
+        """
+        node_affinity = None if self.affinity is None else self.affinity.node_affinity
+        required = None if node_affinity is None else node_affinity.required
+        return required is not None and not required.node_selector_terms
+
 
 class PodCondition(ObservedCondition, frozen=True):
     """A condition of a pod."""

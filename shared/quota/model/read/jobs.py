@@ -59,6 +59,10 @@ UNMANAGED: Final = Reading(ObjectState.UNMANAGED)
 FINISHED: Final = Reading(ObjectState.FINISHED)
 
 
+TOO_LARGE: Final = (
+    "its pods name more resources, node labels or terms than a managed workload may (ObjectTooLarge); "
+    "it is not started; create it again with fewer"
+)
 PodRequest = Callable[[PodSpec, NamespaceContext, QuotaSettings], Amounts]
 """Returns what one pod of a spec requests. Raises QuantityError."""
 
@@ -189,7 +193,7 @@ class WorkloadDraft:
             request = self._request(around, settings)
         except QuantityError as error:
             return Reading(state, None, (*problems, str(error)))
-        unknown = self._unknown_devices(around) if admission is None else []
+        unknown = [*self._unread(), *self._unknown_devices(around)] if admission is None else []
         problems += unknown
         waits = [*(self.problems if self.waits else ()), *unknown]
         class_name = self.spec.priority_class_name
@@ -222,6 +226,10 @@ class WorkloadDraft:
             evictions=0 if self.annotations.eviction is None else self.annotations.eviction.times,
         )
         return Reading(state, workload, tuple(problems))
+
+    def _unread(self) -> list[str]:
+        """Return that its pods name too much to be read; it waits then, because what they request is not known."""
+        return [TOO_LARGE] if any(each.goes_nowhere for each in self.specs or (self.spec,)) else []
 
     def _unknown_devices(self, around: NamespaceContext) -> list[str]:
         """Return why its devices cannot be counted yet; it waits then, because it could start beyond its quota."""

@@ -8,10 +8,13 @@ import pytest
 from shared.api.core.job import Job
 from shared.api.core.placement import read_placement
 from shared.api.names import GROUP_LABEL
+from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import project_job, project_pod
 from shared.cluster.state.observed.trimming import MAX_PLACEMENT
+from shared.kube.watch.cache import Changed
 from shared.quota.model.eligibility import affinity_agrees
 from tests.reconciler.reconciler_process import job_manifest
+from tests.shared.cluster.state.objects import work
 
 
 def required(terms: int, values: int = 1) -> dict[str, Any]:
@@ -79,3 +82,16 @@ def test_of_too_many_resources_some_are_kept_and_no_flavor_is_eligible() -> None
     whole = job({"containers": [{**container, "resources": {"requests": few}}]}).spec.template.spec
     assert len(whole.containers[0].resources.requests) == 64
     assert affinity_agrees(read_placement(whole), {})
+
+
+def test_what_is_too_large_to_be_read_is_not_started(state: ClusterState) -> None:
+    """Also where it asks for nothing, so that it needs no flavor."""
+    nothing = {f"example.com/r{number:04}": "0" for number in range(65)}
+    manifest = job_manifest("a", "vision")
+    manifest["metadata"] |= {"uid": "u1", "namespace": "ns", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    for named, is_held in ((dict(list(nothing.items())[:64]), False), (nothing, True)):
+        manifest["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": named}
+        record = project_job(msgspec.json.encode(manifest))
+        assert isinstance(record, Job)
+        state.observe_jobs([Changed(None, record)])
+        assert [each.hold for each in work(state)] == [is_held]
