@@ -79,7 +79,9 @@ visibility:
   port: {{ $.Values.visibility.port }}
   secretName: {{ include "quotree.visibilitySecret" $ }}
   service: {{ include "quotree.fullname" $ }}-visibility
-accounts: {keep: {{ $.Values.accounts.keep }}, timeZone: {{ $.Values.accounts.timeZone }}}
+{{- with $.Values.accounts }}
+accounts: {keep: {{ .keep }}, timeZone: {{ .timeZone }}}
+{{- end }}
 quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}

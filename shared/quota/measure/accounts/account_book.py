@@ -101,7 +101,7 @@ class AccountBook:
         self._ends.clear()
 
     def _leaf(self, name: str) -> LeafUse:
-        return self._leaves.setdefault(name, LeafUse())
+        return self._leaves.setdefault(name, LeafUse(self._until))
 
     def _settle(self, tree: Tree, until: int) -> None:
         """Add up all until that moment; a clock that went back adds nothing until it has come forward again."""
@@ -189,7 +189,11 @@ class AccountBook:
 
     def _add_lent_of(self, siblings: Mapping[str, Course], above: Course, key: FlavorResource, until: int) -> set[str]:
         found: set[str] = set()
-        since = {name: self._lent_since(name) for name in siblings}
+        known = any(course.level for course in siblings.values())
+        first_use = (
+            0 if known else min((each.changes[0][0] for each in siblings.values() if each.changes), default=until)
+        )
+        since = {name: max(first_use, self._lent_since(name)) for name in siblings}
         times = sorted({each for each in since.values() if each < until} | {until})
         for begin, end in pairwise(times):
             for period, first, last in parts_by_period(begin, end, self._zone):

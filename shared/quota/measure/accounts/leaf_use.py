@@ -66,6 +66,8 @@ class _Running:
 class LeafUse:
     """What runs in one leaf, what it used at the moment until which all is counted, and what has changed since then."""
 
+    until: int
+    """All groups have counted until then; what is seen later counts from then on, in all of them."""
     levels: dict[tuple[str, FlavorResource], Amount] = field(default_factory=dict)
     """(namespace, key) -> what was used then."""
     changes: list[UseChange] = field(default_factory=list)
@@ -114,6 +116,7 @@ class LeafUse:
 
     def settle(self, until: int) -> None:
         """Forget the changes up to that moment: `levels` has them."""
+        self.until = until
         for known in self._running.values():
             if known.idle_since is not None and known.idle_since <= until:
                 self._stop_idle(known)
@@ -133,7 +136,8 @@ class LeafUse:
     def _begin(self, workload: Workload, now: int, ended: Mapping[StartKey, int], *, is_first: bool) -> None:
         start = start_of(workload)
         begin = now if workload.is_left_over and not is_first else start[1]
-        begun = _Running(start, namespace_of(workload.key), uses_of(workload), ended.get(start, begin))
+        begin = max(self.until, ended.get(start, begin))
+        begun = _Running(start, namespace_of(workload.key), uses_of(workload), begin)
         begun.is_lost = workload.is_left_over
         self._running[workload.id] = begun
         self._change(begun, begun.since, 1)
@@ -186,7 +190,7 @@ class LeafUse:
     def _lose(self, running: _Running, at: int) -> None:
         for key, amount in used_until(running, at).items():
             if amount > 0:
-                self.losses.append(LostUse(at, key, amount))
+                self.losses.append(LostUse(max(at, self.until + 1), key, amount))
 
 
 def used_until(running: _Running, at: int) -> dict[FlavorResource, Amount]:
