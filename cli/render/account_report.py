@@ -72,12 +72,12 @@ def _picture(rows: Sequence[Json]) -> str:
 
 
 def _bar(row: Json, top: int, most: int) -> str:
-    within, borrowed = (int(row[part]) * _WIDTH // most for part in ("withinMin", "borrowed"))
-    base, end = top + _BAR - 5, _NAMES + within + borrowed + 6
+    own, borrowed = (int(row[part]) * _WIDTH // most for part in ("withinMin", "borrowed"))
+    base, end = top + _BAR - 5, _NAMES + own + borrowed + 6
     return (
         f'<text x="{_NAMES - 8}" y="{base}" text-anchor="end">{escape(row["group"])}</text>'
-        f'<rect class="within" x="{_NAMES}" y="{top}" width="{within}" height="{_BAR}"/>'
-        f'<rect class="borrowed" x="{_NAMES + within}" y="{top}" width="{borrowed}" height="{_BAR}"/>'
+        f'<rect class="within" x="{_NAMES}" y="{top}" width="{own}" height="{_BAR}"/>'
+        f'<rect class="borrowed" x="{_NAMES + own}" y="{top}" width="{borrowed}" height="{_BAR}"/>'
         f'<text x="{end}" y="{base}">{row["usedHours"]}</text>'
     )
 

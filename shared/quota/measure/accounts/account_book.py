@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import Final
 
+from shared.api.durations import earlier, later
 from shared.quota.measure.accounts.amounts import Account, Accounts, GroupAccount
 from shared.quota.measure.accounts.courses import Course, lent_areas, use_areas
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
@@ -75,7 +76,7 @@ class AccountBook:
         """When amounts have to be added up; None while nothing runs."""
         if not self.has_started or not any(leaf.is_active for leaf in self._leaves.values()):
             return None
-        return moment_at(self._until) + DELAY + INTERVAL
+        return later(moment_at(self._until), INTERVAL + DELAY)
 
     def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
         """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""
@@ -86,8 +87,8 @@ class AccountBook:
             self.accounts = {name: each for name, each in self.accounts.items() if name in world.tree}
         self._root.observe(runtime or {}, time, is_first=before is None)
         self._observe(world, time)
-        if self.has_started and now - moment_at(self._until) >= DELAY + INTERVAL:
-            self._settle(world.tree, milliseconds(now - DELAY))
+        if self.has_started and now >= later(moment_at(self._until), INTERVAL + DELAY):
+            self._settle(world.tree, milliseconds(earlier(now, DELAY)))
 
     def _observe(self, world: World, now: int) -> None:
         is_first = self._world is None

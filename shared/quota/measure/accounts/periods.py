@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
+from shared.api.durations import later
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -18,7 +20,7 @@ def milliseconds(moment: datetime) -> int:
 
 def moment_at(time: int) -> datetime:
     """Return that moment, in UTC."""
-    return _EPOCH + time * _MILLISECOND
+    return later(_EPOCH, timedelta(milliseconds=time))
 
 
 def period_of(time: int, zone: tzinfo) -> str:
