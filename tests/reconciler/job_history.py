@@ -79,10 +79,10 @@ class History:
 
 
 def cpu_held(job: Job) -> int:
-    """Millicores that the Job's pods may be using now."""
+    """Millicores that the Job's pods may be using now. It is Complete a moment after its last pod has succeeded."""
     if job.has_finished or (job.spec.suspend and not job.has_pods):
         return 0
-    return effective_request(job.spec.template.spec).get("cpu", 0) * job.wanted_pods
+    return effective_request(job.spec.template.spec).get("cpu", 0) * job.pods_left
 
 
 @contextmanager

@@ -78,13 +78,16 @@ class Quotree:
 
     def _clear_other_namespaces(self) -> None:
         """Delete the namespaces that the test has made; what runs in one of its name would count for the next test."""
-        for each in self.get("/api/v1/namespaces")["items"]:
-            name = each["metadata"]["name"]
-            if name in ("default", NAMESPACE) or name.startswith("kube-"):
-                continue
+        others = self._other_namespaces()
+        for name in others:
             for path in (f"/apis/batch/v1/namespaces/{name}/jobs", f"/api/v1/namespaces/{name}/pods"):
                 wait_for(lambda path=path: self._is_emptied(path), f"{path} is empty", 120, every=0.2)  # type: ignore[misc]
             self.delete(f"/api/v1/namespaces/{name}")
+        wait_for(lambda: not self._other_namespaces(), f"{others} are gone: the next test may make them again", 120)
+
+    def _other_namespaces(self) -> list[str]:
+        names = [each["metadata"]["name"] for each in self.get("/api/v1/namespaces")["items"]]
+        return [name for name in names if name not in ("default", NAMESPACE) and not name.startswith("kube-")]
 
     def _is_emptied(self, path: str) -> bool:
         """Delete all there, at once whatever it says about its end; whether nothing is left."""
