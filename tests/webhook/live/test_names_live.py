@@ -140,6 +140,29 @@ def test_templates_keep_what_a_start_has_written(policed: AdmissionSetup) -> Non
     assert "of a pod template is written by Quotree alone" in patch(policed, "gadget", "labelled", other)
 
 
+def owned_by(kind: str, api: str, **more: bool) -> list[dict[str, Any]]:
+    return [{"apiVersion": api, "kind": kind, "name": "owner", "uid": "0a1b", **more}]
+
+
+def test_operators_copy_annotations_to_what_they_make_for_a_governed_object(policed: AdmissionSetup) -> None:
+    governed = owned_by("Gadget", "gadgets.example.com/v1", controller=True)
+    copies = [job("child", annotations=FORGED, ownerReferences=governed)]
+    copies.append(pod("child", annotations=FORGED, ownerReferences=governed))
+    copies.append(gadget("child", annotations=FORGED, ownerReferences=governed))
+    for each in copies:
+        assert BY_QUOTREE in create(policed, each), "anyone can name an owner"
+        assert create(policed, each, *AS_OPERATOR).endswith("created")
+    for index, owners in enumerate(
+        (
+            owned_by("Gadget", "gadgets.example.com/v1"),
+            owned_by("Gadget", "widgets.example.com/v1", controller=True),
+            owned_by("Job", "batch/v1", controller=True),
+        )
+    ):
+        forged = job(f"not-{index}", annotations=FORGED, ownerReferences=owners)
+        assert BY_QUOTREE in create(policed, forged, *AS_OPERATOR)
+
+
 def test_operators_and_the_job_controller_copy_the_label_and_nothing_else(policed: AdmissionSetup) -> None:
     assert create(policed, job("made", labels=UNIT, template={"labels": UNIT}), *AS_OPERATOR).endswith("created")
     assert create(policed, pod("made", labels=UNIT), *AS_JOB_CONTROLLER).endswith("created")
