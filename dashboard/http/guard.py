@@ -100,7 +100,7 @@ class PageGuard:
 
 def _has(request: web.Request, secret: str) -> bool:
     given = request.headers.get("Authorization", "")
-    return hmac.compare_digest(given.encode(), f"{_SCHEME}{secret}".encode())
+    return hmac.compare_digest(given.encode(errors="replace"), f"{_SCHEME}{secret}".encode())
 
 
 async def with_headers(answering: Awaitable[web.StreamResponse]) -> web.StreamResponse:

@@ -79,9 +79,9 @@ class ReaderPermissions:
     async def of(self, authorization: str) -> Permission:
         """Return the permission of a request with this Authorization header."""
         scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
+        if scheme.lower() != "bearer" or not token.strip() or not token.isascii():
             return Permission.UNKNOWN
-        digest = hashlib.sha256(token.strip().encode(errors="replace")).digest()
+        digest = hashlib.sha256(token.strip().encode()).digest()
         known = self._known.get(digest)
         if known is not None:
             return known

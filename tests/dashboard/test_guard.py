@@ -1,5 +1,6 @@
 """Nothing but the page itself is answered, and the page can load nothing from elsewhere."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -31,6 +32,14 @@ async def _status(site: Site, path: str, headers: Mapping[str, str]) -> int:
 async def test_data_requires_the_token(site: Site, path: str) -> None:
     assert await _status(site, f"/api/{path}", {}) == 401
     assert await _status(site, f"/api/{path}", {"Authorization": "Bearer guess"}) == 401
+
+
+async def test_token_of_bytes_that_are_no_text_is_refused(site: Site) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.guard.port)
+    host = f"127.0.0.1:{site.guard.port}".encode()
+    writer.write(b"GET /api/nodes HTTP/1.1\r\nHost: " + host + b"\r\nAuthorization: Bearer \xff\xfe\r\n\r\n")
+    assert (await reader.readline()).split()[1] == b"401"
+    writer.close()
 
 
 async def test_files_served_without_the_token_do_not_contain_it(site: Site) -> None:

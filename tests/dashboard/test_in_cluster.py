@@ -1,6 +1,7 @@
 """The dashboard in the cluster: who is let in, by what the API server says of the token that a proxy adds."""
 
 import asyncio
+import http.client
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -23,12 +24,16 @@ from tests.dashboard.site import ShownFrames, frame_of
 ONE = world("root 8\n  vision 4", [running("vision", 2, "runs")])
 
 
+def trusting() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 @asynccontextmanager
 async def session(address: str, token: str = "") -> AsyncIterator[aiohttp.ClientSession]:
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    connector = aiohttp.TCPConnector(ssl=trusting)
+    connector = aiohttp.TCPConnector(ssl=trusting())
     async with aiohttp.ClientSession(address, headers=headers, connector=connector) as opened:
         yield opened
 
@@ -36,6 +41,22 @@ async def session(address: str, token: str = "") -> AsyncIterator[aiohttp.Client
 async def asked(address: str, path: str, token: str = "", **headers: str) -> tuple[int, str]:
     async with session(address, token) as opened, opened.get(path, headers=headers) as answer:
         return answer.status, await answer.text()
+
+
+def answered(address: str, path: str, *headers: tuple[str, bytes]) -> int:
+    """The status for headers as bytes, each sent as it is, also twice; 0: the connection was closed instead."""
+    host, port = address.removeprefix("https://").split(":")
+    connection = http.client.HTTPSConnection(host, int(port), context=trusting(), timeout=60)
+    try:
+        connection.putrequest("GET", path)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection.getresponse().status
+    except (ConnectionError, http.client.BadStatusLine):
+        return 0
+    finally:
+        connection.close()
 
 
 async def first_event(address: str, token: str) -> dict[str, Any]:
@@ -72,6 +93,35 @@ def test_only_users_whom_the_api_server_allows_are_served(quotree: Quotree) -> N
     curious = token_of(quotree.cluster, "sees-nothing", sees_all=False)
     with in_cluster(quotree.cluster) as address:
         asyncio.run(_judge_everybody(address, allowed, curious))
+
+
+def test_no_header_takes_the_place_of_a_users_token(quotree: Quotree) -> None:
+    allowed = token_of(quotree.cluster, "hostile-sees-all", sees_all=True).encode()
+    curious = token_of(quotree.cluster, "hostile-sees-nothing", sees_all=False).encode()
+    claims = [
+        ("X-Remote-User", b"system:admin"),
+        ("X-Remote-Group", b"system:masters"),
+        ("X-Forwarded-User", b"system:admin"),
+        ("X-Forwarded-Access-Token", allowed),
+        ("Impersonate-User", b"system:admin"),
+        ("Impersonate-Group", b"system:masters"),
+        ("Cookie", b"token=" + allowed),
+        ("X-Forwarded-For", b"127.0.0.1"),
+    ]
+    data = "/api/group?name=vision"
+    with in_cluster(quotree.cluster) as address:
+        assert answered(address, data, ("Authorization", b"Bearer " + allowed)) == 200
+        assert answered(address, data, *claims) == 401
+        assert answered(address, data, ("Authorization", b"Bearer " + curious), *claims) == 403
+        both = [("Authorization", b"Bearer " + each) for each in (curious, allowed)]
+        assert answered(address, data, *both) in (0, 400, 403)
+        for value in (b"Bearer \xff\xfe", b"Bearer " + allowed + b"\xff", b"Bearer ?", b"Basic " + allowed, b"Bearer"):
+            assert answered(address, data, ("Authorization", value)) == 401, value
+        assert answered(address, data, ("Authorization", b"Bearer " + b"a" * 7_000)) == 401
+        assert answered(address, data, ("Authorization", b"Bearer " + b"a" * 1_000_000)) in (0, 400)
+        assert answered(address, data, *[(f"X-{number}", b"x") for number in range(90)]) == 401
+        assert answered(address, data, ("Transfer-Encoding", b"chunked"), ("Content-Length", b"5")) in (0, 400)
+        assert answered(address, data, ("Authorization", b"Bearer " + allowed)) == 200
 
 
 def test_service_account_of_the_dashboard_can_write_nothing(quotree: Quotree) -> None:

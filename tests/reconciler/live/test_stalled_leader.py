@@ -1,4 +1,4 @@
-"""A leader whose event loop stands still keeps its Lease for as long as its settings say, and no longer."""
+"""A leader that stands still keeps its Lease for as long as its settings say, and one that is frozen loses it."""
 
 import os
 import signal
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.reconciler.reconciler_process import NAMESPACE, Quotree, quota, wait_for
+from tests.reconciler.job_history import counts, recording
+from tests.reconciler.reconciler_process import NAMESPACE, Quotree, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
 LONG = 90.0
@@ -75,5 +76,33 @@ def test_leader_stalled_beyond_the_limit_ends_before_another_leads(
         assert "it lost the lease and its work does not stop" in q.log.read_text()
         wait_for(lambda: q.running() == {"waits"}, "the other one leads", LONG)
         assert lease(q)["holderIdentity"] != holder
+    finally:
+        other.kill()
+
+
+def test_leader_frozen_for_longer_than_its_lease_writes_nothing_after_it(q: Quotree, tmp_path: Path) -> None:
+    q.lease_seconds = LEASE_SECONDS
+    q.lead()
+    q.group("vision", quotas=[quota(min="4", max="4")])
+    other = stand_by(q, tmp_path / "other")
+    frozen = q.process
+    assert frozen is not None
+    first = lease(q)["holderIdentity"]
+    try:
+        with recording(q.control_plane) as history:
+            for number in range(20):
+                q.job(f"waits-{number}", "vision", "2", run_for="1s")
+                if number == 1:
+                    wait_for(q.running, "the leader starts", LONG)
+                    os.kill(frozen.pid, signal.SIGSTOP)
+            wait_for(lambda: lease(q)["holderIdentity"] != first, "the other one leads", LONG)
+            wait_for(lambda: sum(map(finished, q.jobs().values())) >= 6, "it starts what waits", LONG)
+            os.kill(frozen.pid, signal.SIGCONT)
+            assert frozen.wait(30) == 2
+            wait_for(lambda: all(map(finished, q.jobs().values())), "all have finished", LONG)
+        assert counts(history.starts()) == {1: 20}
+        assert history.most_used() <= 4000
+        assert list(history.wrongs()) == []
+        assert lease(q)["leaseTransitions"] == 1
     finally:
         other.kill()

@@ -2,13 +2,15 @@
 
 import base64
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from shared.tls.ca import KeyPair, issue, names_of
 from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
 from tests.webhook.rolling_restart import restart_both, two_replicas
-from tests.webhook.webhook_process import NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
+from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/quotree-webhook-tls"
 pytestmark = pytest.mark.timeout(300)
@@ -43,29 +45,43 @@ def test_ca_bundles_removed_from_the_configurations_are_restored(balanced: tuple
     wait_for(lambda: admission.bundles() == before, "the authorities are back")
 
 
-@pytest.mark.parametrize("way", ["half-written", "mismatched", "deleted"])
+def spoilt(way: str, secret: dict[str, str]) -> dict[str, str]:
+    """What that way of damage writes into the Secret."""
+    if way == "half-written":
+        return {"tls.crt": secret["tls.crt"][:400]}
+    if way == "mismatched":
+        return {"tls.key": base64.b64encode(b"another key").decode()}
+    ca, served = (
+        {name: base64.b64decode(secret[f"{part}.{name}"]) for name in ("crt", "key")} for part in ("ca", "tls")
+    )
+    long_ago = datetime.now(UTC) - timedelta(days=30)
+    expired = issue(KeyPair(ca["crt"], ca["key"]), names_of(served["crt"]), timedelta(days=1), long_ago)
+    return {
+        "tls.crt": base64.b64encode(expired.certificate).decode(),
+        "tls.key": base64.b64encode(expired.key).decode(),
+    }
+
+
+@pytest.mark.parametrize("way", ["half-written", "mismatched", "expired", "deleted"])
 def test_corrupted_secret_is_repaired_while_reviews_continue(
     balanced: tuple[AdmissionSetup, Balancer], way: str
 ) -> None:
     admission, _ = balanced
     before = admission.get(SECRET)[1]["data"]
+    written = {} if way == "deleted" else spoilt(way, before)
     traffic = Traffic(admission.control_plane, way)
     with traffic.flowing():
         traffic.wait_for_more(10)
         if way == "deleted":
             admission.control_plane.rest.request("DELETE", SECRET)
         else:
-            spoilt = before["tls.crt"][:400] if way == "half-written" else base64.b64encode(b"another key").decode()
-            name = "tls.crt" if way == "half-written" else "tls.key"
-            admission.control_plane.rest.request(
-                "PATCH", SECRET, [{"op": "replace", "path": f"/data/{name}", "value": spoilt}], PATCH
-            )
+            admission.control_plane.rest.request("PATCH", SECRET, {"data": written}, MERGE)
 
         def is_repaired() -> bool:
             status, secret = admission.get(SECRET)
-            return (
-                status == 200 and secret["data"]["ca.crt"] == before["ca.crt"] and len(secret["data"]["tls.crt"]) > 500
-            )
+            if status != 200 or secret["data"]["ca.crt"] != before["ca.crt"]:
+                return False
+            return not any(secret["data"][name] == value for name, value in written.items())
 
         traffic.wait_for_more(20)
         wait_for(is_repaired, "the Secret is whole again")
