@@ -102,7 +102,7 @@ class Routes:
         data = await served_explanation(self._client, kind, key)
         if data is not None:
             return Told("the visibility API", data)
-        return Told("its last event", sentence=(await last_recorded(self._client, kind, key))[0])
+        return Told("its last event", sentence=await last_recorded(self._client, kind, key))
 
     async def _nodes(self, request: web.Request) -> web.Response:
         frame = self._frames.latest
