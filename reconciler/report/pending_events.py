@@ -105,7 +105,7 @@ class PendingEvents:
 
     def _report(self, key: str, workload: Workload, reasons: PendingReasons, now: datetime) -> None:
         waiting = reasons.why(workload)
-        if waiting is None or waiting.reason is WaitReason.HELD:  # by the owner's own label
+        if waiting is None or (waiting.reason is WaitReason.HELD and not workload.gates):  # by the owner's own label
             return
         said = _reason_of(waiting)
         known, at = self._reported.get(key, (None, now))

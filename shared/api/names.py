@@ -5,6 +5,7 @@ Labels are the users' own words. Annotations under `quotree.dev/` are Quotree's,
 See docs/specification.md §2.5 and §2.6.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 GROUP: Final = "quotree.dev"
@@ -19,6 +20,8 @@ FLAVOR_LABEL: Final = "quotree.dev/flavor"
 """The only flavor the workload will take."""
 HOLD_LABEL: Final = "quotree.dev/hold"
 """The owner's request to wait."""
+HOLD_GATE_PREFIX: Final = "hold.quotree.dev/"
+"""Of labels by which others, such as a scanner, hold a workload; each holds it by itself."""
 POD_GROUP_LABEL: Final = "quotree.dev/pod-group"
 """Plain pods of one namespace with the same value start together or not at all."""
 POD_GROUP_SIZE_LABEL: Final = "quotree.dev/pod-group-size"
@@ -75,3 +78,13 @@ def read_pod_group_size(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= 4):
         return None
     return int(text) if 1 <= int(text) <= MAX_POD_GROUP else None
+
+
+def hold_gates(labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the labels of others that hold what has these labels, in order of their names."""
+    return tuple(sorted(name for name, value in labels.items() if name.startswith(HOLD_GATE_PREFIX) and value == TRUE))
+
+
+def is_held(labels: Mapping[str, str]) -> bool:
+    """Return whether the owner or somebody else holds what has these labels."""
+    return labels.get(HOLD_LABEL) == TRUE or bool(hold_gates(labels))

@@ -12,7 +12,7 @@ import msgspec
 
 from shared.api.annotations import BadAnnotation, RequeueAnnotation, read_requeue, write_annotation
 from shared.api.core.metadata import Metadata
-from shared.api.names import HOLD_LABEL, REQUEUE, TRUE
+from shared.api.names import REQUEUE, is_held
 from shared.quota.model.tree import Amounts
 
 _MUTATED_WITHIN: Final = timedelta(minutes=2)
@@ -35,7 +35,7 @@ class QueueEdit:
 
         Release from a hold resets the count of failed starts.
         """
-        is_released = self.old.labels.get(HOLD_LABEL) == TRUE and self.new.labels.get(HOLD_LABEL) != TRUE
+        is_released = is_held(self.old.labels) and not is_held(self.new.labels)
         if not self.waits or not (is_released or self.is_more):
             return None
         requeue = _read(self.old) or RequeueAnnotation()

@@ -14,6 +14,8 @@ JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 URGENT = {"metadata": {"name": "urgent"}, "value": 100}
 
+SCAN, SIGN = "hold.quotree.dev/scan", "hold.quotree.dev/sign"
+
 
 def why_stopped(q: Quotree) -> dict[str, tuple[str, str]]:
     notes = {name: eviction_of(job) for name, job in q.jobs().items()}
@@ -196,3 +198,18 @@ def test_held_workload_waits_for_its_owner(q: Quotree) -> None:
     q.delete(f"{JOBS}/other")
     q.merge(f"{JOBS}/mine", {"metadata": {"labels": {HOLD_LABEL: None}}})
     wait_for(lambda: q.running() == {"mine"}, "it runs when its owner lets it", LONG)
+
+
+def test_workload_waits_until_no_label_of_others_holds_it(q: Quotree) -> None:
+    q.lead()
+    q.group("vision", quotas=[quota(min="1")])
+    q.job("mine", "vision", "1", labels={SCAN: "true", SIGN: "true"})
+    q.job("other", "vision", "1")
+    wait_for(lambda: q.running() == {"other"}, "the other one runs", LONG)
+    q.delete(f"{JOBS}/other")
+    q.merge(f"{JOBS}/mine", {"metadata": {"labels": {SCAN: None}}})
+    q.job("next", "vision", "1")
+    wait_for(lambda: q.running() == {"next"}, "the room goes to what nobody holds", LONG)
+    q.delete(f"{JOBS}/next")
+    q.merge(f"{JOBS}/mine", {"metadata": {"labels": {SIGN: None}}})
+    wait_for(lambda: q.running() == {"mine"}, "it runs when all let it", LONG)

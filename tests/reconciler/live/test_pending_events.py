@@ -156,6 +156,13 @@ def test_hold_of_the_owner_gets_no_event(case: PendingEventsCase) -> None:
     assert [case.round(second) for second in (4, 7)] == [[], [("mine", "WaitingForQuota", LACKS)]]
 
 
+def test_hold_of_others_gets_an_event_that_names_them(case: PendingEventsCase) -> None:
+    held = {GROUP_LABEL: "vision", "hold.quotree.dev/scan": "true"}
+    said = "held by hold.quotree.dev/scan; whoever set a label takes it off"
+    case.see(None, a_job("mine", labels=held))
+    assert [case.round(second) for second in (0, 3)] == [[], [("mine", "Held", said)]]
+
+
 ABSENT = "'vision' is no leaf of the tree"
 
 

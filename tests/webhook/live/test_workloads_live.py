@@ -156,6 +156,17 @@ def test_owner_can_hold_a_running_job_and_lift_the_hold(admission: AdmissionSetu
     )
 
 
+def test_label_of_others_is_true_or_false_and_its_end_sets_the_queue_time(admission: AdmissionSetup) -> None:
+    create(admission, "scanned", "nlp")
+    scan = "hold.quotree.dev/scan"
+    assert f"metadata.labels[{scan}]" in patch(admission, "job", "scanned", {"metadata": {"labels": {scan: "maybe"}}})
+    for value in ("true", None):
+        assert "quotree.dev/requeue" not in admission.job("scanned")["metadata"].get("annotations", {})
+        said = patch(admission, "job", "scanned", {"metadata": {"labels": {scan: value}}})
+        assert said == "job.batch/scanned patched"
+    assert "released" in admission.job("scanned")["metadata"]["annotations"]["quotree.dev/requeue"]
+
+
 def test_running_job_can_neither_grow_nor_change_its_group(admission: AdmissionSetup) -> None:
     create(admission, "grow", "nlp", parallelism=2, completions=4)
     start(admission, "grow", "t4")

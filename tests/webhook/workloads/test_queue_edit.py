@@ -11,6 +11,7 @@ from webhook.verdicts import YES
 from webhook.workloads.jobs import judge_job, mutate_job
 
 HOLD = {"quotree.dev/hold": "true"}
+GATE = {"hold.quotree.dev/scan": "true"}
 AGAIN = '{"released":"2026-03-01T12:00:00Z"}'
 
 
@@ -24,6 +25,8 @@ def place_after(before: dict[str, Any], asked: dict[str, Any]) -> str | None:
 
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], str | None]] = {
     "released": (job("nlp", labels=HOLD, **HELD), job("nlp", **HELD), AGAIN),
+    "let go by others": (job("nlp", labels=GATE, **HELD), job("nlp", **HELD), AGAIN),
+    "let go by others alone": (job("nlp", labels=HOLD | GATE, **HELD), job("nlp", labels=HOLD, **HELD), None),
     "more pods": (job("nlp", **HELD), job("nlp", parallelism=2, completions=2, **HELD), AGAIN),
     "fewer pods": (job("nlp", parallelism=2, completions=2, **HELD), job("nlp", **HELD), None),
     "held": (job("nlp", **HELD), job("nlp", labels=HOLD, **HELD), None),

@@ -6,7 +6,7 @@ that cannot be read count as absent and are reported; nothing here raises becaus
 See docs/specification.md §2.8 and §5.1.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -17,7 +17,7 @@ from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
-from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE
+from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_GATE_PREFIX, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE, hold_gates
 from shared.api.reading import aware
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
@@ -177,6 +177,8 @@ class WorkloadDraft:
     """Of pods that differ; none: all are as `spec` says."""
     waits: bool = False
     problems: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    """Labels by which others hold pods of it, beside those in its metadata."""
 
     def reading(
         self,
@@ -196,6 +198,7 @@ class WorkloadDraft:
         unknown = [*self._unread(), *self._unknown_devices(around)] if admission is None else []
         problems += unknown
         waits = [*(self.problems if self.waits else ()), *unknown]
+        gates = tuple(sorted({*hold_gates(labels), *self.gates}))
         class_name = self.spec.priority_class_name
         if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
             problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
@@ -217,8 +220,9 @@ class WorkloadDraft:
             admission=admission,
             eviction=eviction,
             claim=claim_of(self.annotations.eviction),
-            hold=bool(waits) or labels.get(HOLD_LABEL) == TRUE,
-            hold_reason="; ".join(waits),
+            hold=bool(waits or gates) or labels.get(HOLD_LABEL) == TRUE,
+            hold_reason="; ".join([*waits, *_held_by(gates)]),
+            gates=gates,
             deactivated=requeue is not None and requeue.deactivated,
             not_before=None if requeue is None else requeue.not_before,
             notice=None if self.annotations.notice is None else self.annotations.notice.time,
@@ -262,11 +266,23 @@ def times(one: Amounts, pods: int) -> Amounts:
 
 def label_problems(labels: Mapping[str, str]) -> list[str]:
     """Return what is wrong with the labels whose value is true or false."""
+    gates = sorted(name for name in labels if name.startswith(HOLD_GATE_PREFIX))
     return [
         f'label {name} is {labels[name][:63]!r}; it counts as absent, write "true" or "false"'
-        for name in (PREEMPTIBLE_LABEL, HOLD_LABEL)
+        for name in (PREEMPTIBLE_LABEL, HOLD_LABEL, *gates)
         if labels.get(name, TRUE) not in (TRUE, FALSE)
     ]
+
+
+def _held_by(gates: Sequence[str]) -> list[str]:
+    """Return who must let it go before it starts; nothing without gates."""
+    if not gates:
+        return []
+    others = f" and {len(gates) - _SHOWN_GATES} others" if len(gates) > _SHOWN_GATES else ""
+    return [f"held by {', '.join(gates[:_SHOWN_GATES])}{others}; whoever set a label takes it off"]
+
+
+_SHOWN_GATES: Final = 5
 
 
 def _queued(metadata: Metadata, annotations: Annotations, settings: QuotaSettings) -> datetime:

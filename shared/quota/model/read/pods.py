@@ -22,6 +22,7 @@ from shared.api.names import (
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
     PREFIX,
+    hold_gates,
     read_pod_group_size,
 )
 from shared.quota.model.membership import resolve_group
@@ -170,6 +171,7 @@ def _group_draft(
         request=sum_amounts(each.request for each in pod_sets.found),
         pod_sets=() if [each.name for each in pod_sets.found] == [MAIN_POD_SET] else pod_sets.found,
         specs=tuple(pod.spec for pod in live),
+        gates=tuple({gate for pod in live for gate in hold_gates(pod.metadata.labels)}),
     )
 
 

@@ -63,6 +63,12 @@ def test_whether_it_could_ever_start_is_judged_where_the_edit_may_change_that(
     ("before", "after", "refused"),
     [
         pytest.param({}, {"hold": "maybe"}, ["metadata.labels[quotree.dev/hold]"], id="a value it must not have"),
+        pytest.param(
+            {"hold": "true"},
+            {"hold": "true", "hold.quotree.dev/scan": "maybe"},
+            ["metadata.labels[hold.quotree.dev/scan]"],
+            id="a value that a label of others must not have",
+        ),
         pytest.param({"hold": "maybe"}, {"hold": "maybe", "preemptible": "true"}, [], id="one that was there before"),
         pytest.param(
             {"pod-group": "g", "pod-group-size": "2"},
@@ -76,7 +82,13 @@ def test_labels_are_judged_only_where_the_edit_changes_them(
     before: dict[str, str], after: dict[str, str], refused: list[str]
 ) -> None:
     was, now = (
-        replace(POD, labels={**POD.labels, **{f"quotree.dev/{name}": value for name, value in labels.items()}})
+        replace(
+            POD,
+            labels={
+                **POD.labels,
+                **{name if "/" in name else f"quotree.dev/{name}": value for name, value in labels.items()},
+            },
+        )
         for labels in (before, after)
     )
     waits = WorkloadProgress(held=True)

@@ -201,6 +201,12 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "metadata.labels[quotree.dev/hold]",
         'is ""; write "true" or "false"',
     ),
+    "label of others neither true nor false": (
+        {"group_name": "vision", "labels": {"hold.quotree.dev/scan": "no"}},
+        "BadLabel",
+        "metadata.labels[hold.quotree.dev/scan]",
+        'is "no"; write "true" or "false"',
+    ),
     "size without a pod group": (
         {"group_name": "vision", "labels": {"quotree.dev/pod-group-size": "3"}},
         "BadPodGroup",

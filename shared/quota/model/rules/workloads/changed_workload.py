@@ -11,6 +11,7 @@ from typing import Final
 
 from shared.api.names import (
     FLAVOR_LABEL,
+    HOLD_GATE_PREFIX,
     HOLD_LABEL,
     JOB_OWNER_LABEL,
     POD_GROUP_LABEL,
@@ -88,7 +89,8 @@ def check_edit(edit: WorkloadEdit, context: WorkloadContext) -> Findings:
 def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, context: WorkloadContext) -> Findings:
     if before is None or before.group != after.group:
         return check_new_workload(after, context)
-    changed = {label for label in _LABELS if before.labels.get(label) != after.labels.get(label)}
+    gates = {each for each in (*before.labels, *after.labels) if each.startswith(HOLD_GATE_PREFIX)}
+    changed = {label for label in (*_LABELS, *gates) if before.labels.get(label) != after.labels.get(label)}
     found: list[Violation] = []
     if FLAVOR_LABEL in changed:
         found.extend(check_flavor_known(after, context))

@@ -14,6 +14,7 @@ from shared.api.names import (
     FALSE,
     FLAVOR_LABEL,
     GROUP_LABEL,
+    HOLD_GATE_PREFIX,
     HOLD_LABEL,
     JOB_CONTROLLER,
     MANAGED_LABEL,
@@ -152,7 +153,8 @@ def check_flavor_known(workload: SubmittedWorkload, context: WorkloadContext) ->
 
 def check_booleans(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
     """Labels that are true or false have one of these values."""
-    for label in (PREEMPTIBLE_LABEL, HOLD_LABEL):
+    gates = sorted(each for each in workload.labels if each.startswith(HOLD_GATE_PREFIX))
+    for label in (PREEMPTIBLE_LABEL, HOLD_LABEL, *gates[:SHOWN]):
         value = workload.labels.get(label)
         if value not in (None, TRUE, FALSE):
             message = f'is "{shortened(value)}"; write "true" or "false"'

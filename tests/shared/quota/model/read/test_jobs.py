@@ -288,6 +288,39 @@ def test_ignored_resources_are_left_out() -> None:
     assert work(template={"containers": [container]}).request == {"cpu": 1000}
 
 
+SCAN, SIGN = "hold.quotree.dev/scan", "hold.quotree.dev/sign"
+
+
+@pytest.mark.parametrize(
+    ("labels", "gates"),
+    [
+        ({SCAN: "true"}, (SCAN,)),
+        ({SIGN: "true", SCAN: "true", "quotree.dev/hold": "true"}, (SCAN, SIGN)),
+        ({SIGN: "true", SCAN: "false"}, (SIGN,)),
+        ({SCAN: "false"}, ()),
+    ],
+)
+def test_labels_of_others_hold_it_each_by_itself(labels: dict[str, str], gates: tuple[str, ...]) -> None:
+    found = work(suspend=True, labels=labels)
+    reason = f"held by {', '.join(gates)}; whoever set a label takes it off" if gates else ""
+    assert (found.hold, found.gates, found.hold_reason) == (bool(gates), gates, reason)
+
+
+def test_many_labels_of_others_are_named_in_part() -> None:
+    labels = {f"hold.quotree.dev/{letter}": "true" for letter in "gfedcba"}
+    named = ", ".join(f"hold.quotree.dev/{letter}" for letter in "abcde")
+    assert work(suspend=True, labels=labels).hold_reason == (
+        f"held by {named} and 2 others; whoever set a label takes it off"
+    )
+
+
+def test_unreadable_label_of_others_is_reported_and_counts_as_absent() -> None:
+    found = read(suspend=True, labels={SCAN: "yes"})
+    assert found.workload is not None
+    assert not found.workload.hold
+    assert found.problems == (f'label {SCAN} is \'yes\'; it counts as absent, write "true" or "false"',)
+
+
 def test_invalid_fields_are_reported_and_count_as_absent() -> None:
     found = read(
         suspend=True,

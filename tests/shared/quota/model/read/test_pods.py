@@ -127,6 +127,14 @@ def test_pod_group_whose_pods_differ_in_preemptible_waits() -> None:
     assert found.problems == ("the pods of the group differ in label quotree.dev/preemptible; all must say the same",)
 
 
+def test_label_of_others_on_one_pod_holds_its_group() -> None:
+    labels = {"quotree.dev/pod-group": "g", "quotree.dev/pod-group-size": "2"}
+    scan = "hold.quotree.dev/scan"
+    found = read(pod("a", labels=labels, **GATED), pod("b", labels={**labels, scan: "true"}, **GATED)).workload
+    assert found is not None
+    assert (found.hold, found.gates) == (True, (scan,))
+
+
 def test_incomplete_pod_group_waits_for_its_other_pods() -> None:
     found = read(member("a", **GATED), member("b", **GATED))
     assert found.workload is not None
