@@ -93,11 +93,11 @@ class WorkloadIndex:
         return True
 
     def _update_pending(self, key: str, before: Workload | None, after: Workload | None) -> None:
-        if after is None or not _is_waiting(after):
+        if after is None or not (_is_waiting(after) or _is_held_by_others(after)):
             self.newly_pending.pop(key, None)
-        elif before is None or not _is_waiting(before):
+        elif before is None or _wait_of(before) != _wait_of(after):
             self.newly_pending[key] = None
-            self.pending_came = True
+            self.pending_came |= _is_waiting(after)
 
     def _update_started(self, key: str, before: Workload | None, after: Workload | None) -> None:
         if after is None or after.admission is None:
@@ -108,3 +108,11 @@ class WorkloadIndex:
 
 def _is_waiting(workload: Workload) -> bool:
     return workload.is_pending and not workload.hold
+
+
+def _is_held_by_others(workload: Workload) -> bool:
+    return workload.is_pending and bool(workload.gates)
+
+
+def _wait_of(workload: Workload) -> tuple[bool, tuple[str, ...]]:
+    return _is_waiting(workload), workload.gates if workload.is_pending else ()

@@ -71,7 +71,7 @@ class WorkloadReader:
                 reading = Reading(ObjectState.ADOPTED, replace(workload, admission=None), (*reading.problems, problem))
                 workload = replace(workload, admission=None)
         if reading.state is ObjectState.ADOPTED:
-            return replace(reading, workload=replace(workload, hold=True))
+            return replace(reading, workload=replace(workload, hold=True, gates=()))
         if not workload.is_pending:
             return replace(reading, workload=self._with_answer(key, objects[0], workload))
         namespace = objects[0].metadata.namespace
