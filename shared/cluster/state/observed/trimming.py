@@ -20,7 +20,7 @@ from shared.api.core.pod import (
     PodStatus,
     ResourceNeeds,
 )
-from shared.api.names import PREFIX
+from shared.api.names import HOLD_GATE_PREFIX, PREFIX
 from shared.quota.model.rules.workloads.object_size import MAX_NAMED, named_resources
 
 T = TypeVar("T")
@@ -86,11 +86,14 @@ def trim_metadata(metadata: Metadata) -> Metadata:
     return msgspec.structs.replace(metadata, labels=labels, annotations=annotations, owner_references=owners)
 
 
+_READ = (PREFIX, HOLD_GATE_PREFIX)
+
+
 def _own(texts: dict[str, str]) -> dict[str, str]:
-    own = {name: text for name, text in texts.items() if name.startswith(PREFIX)}
+    own = {name: text for name, text in texts.items() if name.startswith(_READ)}
     if len(own) == len(texts):
         return texts
-    other = next(name for name in texts if not name.startswith(PREFIX))
+    other = next(name for name in texts if not name.startswith(_READ))
     return {**own, other[:MAX_PLACEMENT]: ""}
 
 

@@ -39,6 +39,11 @@ def test_dropped_labels_and_annotations_leave_one_empty_entry() -> None:
     assert job().metadata.annotations == {}
 
 
+def test_labels_by_which_others_hold_it_are_kept() -> None:
+    labels = {GROUP_LABEL: "vision", "hold.quotree.dev/scan": "true", "app": "x"}
+    assert job(labels=labels).metadata.labels == {**labels, "app": ""}
+
+
 @pytest.mark.parametrize(
     "pod",
     [
