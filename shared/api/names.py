@@ -86,5 +86,5 @@ def hold_gates(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def is_held(labels: Mapping[str, str]) -> bool:
-    """Return whether the owner or somebody else holds what has these labels."""
+    """Return whether the owner or another party holds what has these labels."""
     return labels.get(HOLD_LABEL) == TRUE or bool(hold_gates(labels))

@@ -158,12 +158,12 @@ def test_hold_of_the_owner_gets_no_event(case: PendingEventsCase) -> None:
 
 def test_hold_of_others_gets_an_event_that_names_them(case: PendingEventsCase) -> None:
     held = {GROUP_LABEL: "vision", "hold.quotree.dev/scan": "true"}
-    said = "held by hold.quotree.dev/scan; whoever set a label takes it off"
+    message = "held by hold.quotree.dev/scan; those who set the labels take them off"
     case.see(None, a_job("mine", labels=held))
-    assert [case.round(second) for second in (0, 3, 63)] == [[], [("mine", "Held", said)], []]
+    assert [case.round(second) for second in (0, 3, 63)] == [[], [("mine", "Held", message)], []]
     other = a_job("mine", labels={GROUP_LABEL: "vision", "hold.quotree.dev/sign": "true"})
     case.see(a_job("mine", labels=held), other)
-    assert [case.round(second) for second in (64, 67)] == [[], [("mine", "Held", said.replace("scan", "sign"))]]
+    assert [case.round(second) for second in (64, 67)] == [[], [("mine", "Held", message.replace("scan", "sign"))]]
     case.see(None, admitted("runs"))
     case.see(other, a_job("mine"))
     assert [case.round(second) for second in (68, 71)] == [[], [("mine", "WaitingForQuota", LACKS)]]

@@ -279,7 +279,7 @@ def _held_by(gates: Sequence[str]) -> list[str]:
     if not gates:
         return []
     others = f" and {len(gates) - _SHOWN_GATES} others" if len(gates) > _SHOWN_GATES else ""
-    return [f"held by {', '.join(gates[:_SHOWN_GATES])}{others}; whoever set a label takes it off"]
+    return [f"held by {', '.join(gates[:_SHOWN_GATES])}{others}; those who set the labels take them off"]
 
 
 _SHOWN_GATES: Final = 5

@@ -302,7 +302,7 @@ SCAN, SIGN = "hold.quotree.dev/scan", "hold.quotree.dev/sign"
 )
 def test_labels_of_others_hold_it_each_by_itself(labels: dict[str, str], gates: tuple[str, ...]) -> None:
     found = work(suspend=True, labels=labels)
-    reason = f"held by {', '.join(gates)}; whoever set a label takes it off" if gates else ""
+    reason = f"held by {', '.join(gates)}; those who set the labels take them off" if gates else ""
     assert (found.hold, found.gates, found.hold_reason) == (bool(gates), gates, reason)
 
 
@@ -310,7 +310,7 @@ def test_many_labels_of_others_are_named_in_part() -> None:
     labels = {f"hold.quotree.dev/{letter}": "true" for letter in "gfedcba"}
     named = ", ".join(f"hold.quotree.dev/{letter}" for letter in "abcde")
     assert work(suspend=True, labels=labels).hold_reason == (
-        f"held by {named} and 2 others; whoever set a label takes it off"
+        f"held by {named} and 2 others; those who set the labels take them off"
     )
 
 
