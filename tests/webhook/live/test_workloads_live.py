@@ -162,8 +162,8 @@ def test_label_of_others_is_true_or_false_and_its_end_sets_the_queue_time(admiss
     assert f"metadata.labels[{scan}]" in patch(admission, "job", "scanned", {"metadata": {"labels": {scan: "maybe"}}})
     for value in ("true", None):
         assert "quotree.dev/requeue" not in admission.job("scanned")["metadata"].get("annotations", {})
-        said = patch(admission, "job", "scanned", {"metadata": {"labels": {scan: value}}})
-        assert said == "job.batch/scanned patched"
+        answer = patch(admission, "job", "scanned", {"metadata": {"labels": {scan: value}}})
+        assert answer == "job.batch/scanned patched"
     assert "released" in admission.job("scanned")["metadata"]["annotations"]["quotree.dev/requeue"]
 
 
