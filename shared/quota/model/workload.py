@@ -149,9 +149,9 @@ class Workload:
     claim: Claim | None = None
     hold: bool = False
     hold_reason: str = ""
+    """Why it is on hold, in words; empty: its owner holds it."""
     gates: tuple[str, ...] = ()
     """Labels by which others hold it, sorted."""
-    """Why it is on hold, in words; empty: its owner holds it."""
     deactivated: bool = False
     not_before: datetime | None = None
     notice: datetime | None = None
