@@ -79,6 +79,7 @@ EDIT_TESTS: Final = "tests/webhook/workloads/test_job_edits.py"
 CHILD_TESTS: Final = "tests/webhook/workloads/test_children.py"
 SIZE_TESTS: Final = "tests/webhook/workloads/test_object_size.py"
 KIND_TESTS: Final = "tests/shared/quota/model/test_kind_rules.py"
+CHANGE_TESTS: Final = "tests/shared/quota/model/test_changed_work.py"
 POD_TESTS: Final = "tests/webhook/workloads/test_pods.py"
 
 
@@ -140,7 +141,7 @@ def work_rows() -> Iterator[Row]:
         yield from (Row(code, rule.check, WORK_TESTS) for code in rule.codes)
     for code, check in changed_workload.EDIT_RULES.items():
         assert callable(check)  # noqa: S101
-        yield Row(code, check, POD_TESTS if code == "JobChanged" else EDIT_TESTS)
+        yield Row(code, check, {"JobChanged": POD_TESTS, "GateRemoved": CHANGE_TESTS}.get(code, EDIT_TESTS))
     yield Row("ReservedLabel", children.check_unit, CHILD_TESTS)
     yield Row("ChildChanged", children.check_child_kept, CHILD_TESTS)
     yield Row("KindUnreadable", governed_kind.check_readable, KIND_TESTS)

@@ -4,7 +4,7 @@ Keys are as in the chart's values.yaml; durations are written 30s, 5m, 1h30m. De
 """
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -31,6 +31,9 @@ from shared.quota.model.settings import (
 _RECLAIM = ReclaimSettings()
 _STARTUP = StartupSettings()
 _QUOTA = QuotaSettings()
+
+_GATE: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z"
+"""The part of a label's key after the prefix, as Kubernetes has it."""
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Depth = Annotated[int, msgspec.Meta(ge=1, le=64)]
@@ -144,6 +147,13 @@ class QueueingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     patience: timedelta | None = _QUOTA.queueing_patience
 
 
+class GateFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """One of `gates:` a hold gate by name, without its prefix, and the users who alone may take it off."""
+
+    name: Annotated[str, msgspec.Meta(pattern=_GATE)]
+    users: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+
+
 class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """`quota:` everything that the engine's results depend on besides the cluster's objects."""
 
@@ -161,10 +171,13 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     require_use: bool = _QUOTA.require_use
     maxima: MaximaFile = MaximaFile()
     priorities: dict[str, tuple[str, ...]] = {}
+    gates: tuple[GateFile, ...] = ()
     default_group: bool = _QUOTA.default_group
 
     def __post_init__(self) -> None:
         settings = self.settings()
+        if len(settings.gates) < len(self.gates):
+            raise ValueError("gates has a name twice; give each once, with all its users")
         for part, own, most in (
             ("reclaim", settings.reclaim, settings.maxima.reclaim),
             ("startup", settings.startup, settings.maxima.startup),
@@ -194,5 +207,6 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             require_use=self.require_use,
             maxima=self.maxima.maxima(),
             priorities=self.priorities,
+            gates={each.name: each.users for each in self.gates},
             default_group=self.default_group,
         )

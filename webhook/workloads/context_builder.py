@@ -92,6 +92,7 @@ class ContextBuilder:
             self._quota,
             self._settings.never_fits,
             nodes=self._tree.largest_nodes,
+            user=review.user_info.username,
             lacks_use="" if is_accounted else await self._lacks_use(review, head, namespace, group),
         )
         reconciler, owner = self._settings.reconciler, _owner(metadata)

@@ -159,6 +159,8 @@ class QuotaSettings:
     maxima: GroupMaxima = GroupMaxima()
     priorities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By group, the PriorityClasses that workloads of it and of the groups below may name; the nearest entry counts."""
+    gates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By name of a hold gate, the users who alone may take it off; all who may edit the workload take off others."""
     default_group: bool = False
     """Whether workloads that name no group, and whose namespace names none, belong to `default`."""
 

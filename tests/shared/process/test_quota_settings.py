@@ -38,6 +38,7 @@ def test_every_key_reaches_the_engine() -> None:
       "capacity": {"source": "Groups"}, "resources": {"uncovered": "Ignore", "ignored": ["example.com/x"],
                     "devices": {"counted": true, "names": {"gpu.example.com": "example.com/gpu"}}},
       "queueAge": "Creation", "maxDepth": 3, "defaultGroup": true, "priorities": {"lab": ["low"]},
+      "gates": [{"name": "scan", "users": ["scanner", "lead"]}],
       "maxima": {"reclaim": {"gracePeriod": "PT11S", "notice": "PT12S", "exemptAfterStart": "PT13S",
                              "claimTimeout": "PT14S"},
                  "startup": {"blockAdmission": "Group", "timeout": "PT15S", "recoveryTimeout": "PT16S"},
@@ -63,6 +64,7 @@ def test_every_key_reaches_the_engine() -> None:
         max_depth=3,
         default_group=True,
         priorities={"lab": ("low",)},
+        gates={"scan": ("scanner", "lead")},
         maxima=GroupMaxima(
             ReclaimMaxima(11 * second, 12 * second, 13 * second, 14 * second),
             StartupMaxima(BlockAdmission.GROUP, 15 * second, 16 * second),
@@ -74,6 +76,20 @@ def test_every_key_reaches_the_engine() -> None:
 def test_an_unknown_key_is_an_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="gracePeroid"):
         msgspec.json.decode(b'{"reclaim": {"gracePeroid": "PT5S"}}', type=QuotaSettingsFile)
+
+
+@pytest.mark.parametrize(
+    ("gates", "wrong"),
+    [
+        ('[{"name": "hold.quotree.dev/scan", "users": ["a"]}]', "gates"),
+        ('[{"name": "", "users": ["a"]}]', "gates"),
+        ('[{"name": "scan", "users": []}]', "gates"),
+        ('[{"name": "scan", "users": ["a"]}, {"name": "scan", "users": ["b"]}]', "a name twice"),
+    ],
+)
+def test_hold_gate_has_a_name_without_prefix_and_users_once(gates: str, wrong: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=wrong):
+        msgspec.json.decode(f'{{"gates": {gates}}}', type=QuotaSettingsFile)
 
 
 def test_cluster_setting_above_its_maximum_is_refused() -> None:

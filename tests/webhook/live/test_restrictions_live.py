@@ -18,6 +18,7 @@ SETTINGS = {
     "priorities": {"root": ["low"]},
     "reclaim": {"maxTerminationGracePeriod": "1m", "longTermination": "Deny"},
     "maxima": {"reclaim": {"notice": "1m"}},
+    "gates": [{"name": "scan", "users": ["scanner"]}],
     "resources": {"devices": {"counted": True}},
 }
 RED, BLUE = "red", "blue"
@@ -66,6 +67,28 @@ def create(setup: AdmissionSetup, tenant: str, body: dict[str, Any]) -> str:
     """What kubectl says when the tenant creates this in its namespace."""
     arguments = ("create", "-n", tenant, "-f", "-", "--as", tenant, "--as-group", "system:authenticated")
     return words(setup.control_plane.kubectl(*arguments, input=json.dumps(body), check=False))
+
+
+def test_tenant_cannot_take_off_a_hold_gate_that_is_listed_for_others(setup: AdmissionSetup) -> None:
+    scan, review = "hold.quotree.dev/scan", "hold.quotree.dev/review"
+    body = job_body("gated", RED)
+    body["metadata"].setdefault("labels", {}).update({scan: "true", review: "true"})
+    assert create(setup, RED, body) == "job.batch/gated created"
+
+    def take_off(gate: str, who: str, value: str | None = None) -> str:
+        change = json.dumps({"metadata": {"labels": {gate: value}}})
+        groups = ("--as-group", "system:masters") if who == "scanner" else ("--as-group", "system:authenticated")
+        arguments = ("patch", "job", "gated", "-n", RED, "--type=merge", "-p", change, "--as", who, *groups)
+        return words(setup.control_plane.kubectl(*arguments, check=False))
+
+    for value in (None, "false"):
+        answer = take_off(scan, RED, value)
+        assert answer.endswith(
+            f"Job 'gated' metadata.labels[{scan}]: only scanner may take it off (quota.gates); leave it, or ask there "
+            "(GateRemoved)"
+        ), answer
+    assert take_off(review, RED) == "job.batch/gated patched"
+    assert take_off(scan, "scanner") == "job.batch/gated patched"
 
 
 def test_tenant_can_use_only_its_own_group(setup: AdmissionSetup) -> None:

@@ -37,6 +37,39 @@ def test_priority_class_is_judged_only_where_the_edit_changes_it(named_before: s
     assert [each.rule for each in found.violations] == refused
 
 
+SCAN, REVIEW = "hold.quotree.dev/scan", "hold.quotree.dev/review"
+GATES = {"scan": ("scanner", "lead")}
+
+
+def gated(*gates: str, group: str = "nlp", value: str = "true") -> SubmittedWorkload:
+    return SubmittedWorkload("Pod/x", group, labels=dict.fromkeys(gates, value))
+
+
+@pytest.mark.parametrize(
+    ("user", "before", "after", "kept"),
+    [
+        pytest.param("owner", gated(SCAN), gated(), [SCAN], id="removed by its owner"),
+        pytest.param("owner", gated(SCAN), gated(SCAN, value="false"), [SCAN], id="switched off"),
+        pytest.param("owner", gated(SCAN), gated(group="vision"), [SCAN], id="with another group"),
+        pytest.param("owner", gated(SCAN, REVIEW), gated(), [SCAN], id="beside one that nobody listed"),
+        pytest.param("owner", gated(REVIEW), gated(), [], id="one that nobody listed"),
+        pytest.param("owner", gated(), gated(SCAN), [], id="set by anyone"),
+        pytest.param("owner", gated(SCAN, value="false"), gated(), [], id="one that held nothing"),
+        pytest.param("scanner", gated(SCAN), gated(), [], id="by a user who may"),
+        pytest.param("lead", gated(SCAN), gated(), [], id="by another who may"),
+    ],
+)
+def test_listed_hold_gate_is_taken_off_only_by_its_users(
+    user: str, before: SubmittedWorkload, after: SubmittedWorkload, kept: list[str]
+) -> None:
+    waits = WorkloadProgress(held=True)
+    context = WorkloadContext(TREE, FLAVORS, settings=QuotaSettings(gates=GATES), user=user)
+    found = check_edit(WorkloadEdit(before, after, waits, waits, {}), context)
+    assert [each.field for each in found.violations if each.rule == "GateRemoved"] == [
+        f"metadata.labels[{gate}]" for gate in kept
+    ]
+
+
 LARGE = SubmittedWorkload("Pod/x", "nlp", labels={"quotree.dev/group": "nlp"}, request={GPU: 7})
 """More than the 6 that nlp may use."""
 

@@ -18,6 +18,7 @@ from shared.api.names import (
     POD_GROUP_SIZE_LABEL,
     POD_SET_LABEL,
     PREEMPTIBLE_LABEL,
+    hold_gates,
 )
 from shared.quota.model.rules.findings import Findings, Violation
 from shared.quota.model.rules.groups.names import shortened
@@ -81,6 +82,7 @@ def check_edit(edit: WorkloadEdit, context: WorkloadContext) -> Findings:
             *check_frozen(edit),
             *check_job_kept(edit),
             *check_growth(edit),
+            *check_gates_kept(edit, context),
         )
     )
     return found + _label_findings(edit.before, edit.after, context)
@@ -161,6 +163,17 @@ def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
             yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
 
 
+def check_gates_kept(edit: WorkloadEdit, context: WorkloadContext) -> Iterator[Violation]:
+    """A hold gate that the settings list is taken off only by the users named there (`quota.gates`)."""
+    if edit.before is None or edit.after is None:
+        return
+    for gate in sorted({*hold_gates(edit.before.labels)} - {*hold_gates(edit.after.labels)}):
+        users = context.settings.gates.get(gate.removeprefix(HOLD_GATE_PREFIX))
+        if users is not None and context.user not in users:
+            message = f"only {', '.join(users)} may take it off (quota.gates); leave it, or ask there"
+            yield edit.after.violation("GateRemoved", f"metadata.labels[{gate}]", message)
+
+
 def check_job_kept(edit: WorkloadEdit) -> Iterator[Violation]:
     """A running pod keeps its Job, which would otherwise create another in its place; a pod without a Job gets none."""
     submitted = edit.after or edit.before
@@ -204,6 +217,7 @@ FORBIDDEN: Final = frozenset(
         "GrowthWhileRunning",
         "JobChanged",
         "ChildChanged",
+        "GateRemoved",
         "GroupRemoved",
         "GroupClosed",
         "SystemGroup",
@@ -223,4 +237,5 @@ EDIT_RULES: Final[Mapping[str, object]] = {
     "FrozenWhileRunning": check_frozen,
     "GrowthWhileRunning": check_growth,
     "JobChanged": check_job_kept,
+    "GateRemoved": check_gates_kept,
 }

@@ -120,6 +120,8 @@ class WorkloadContext:
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     never_fits: NeverFits = NeverFits.WARN
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
+    user: str = ""
+    """Who sends the request; empty: not known."""
     lacks_use: str = ""
     """The user who needs the verb `use` on the group and does not have it; empty: none."""
 
