@@ -13,9 +13,11 @@ BECAUSE: Final = {
     "ExemptAfterStart": "has started too recently",
     "NotLowerPriority": "has no lower priority",
     "PreemptionNever": "its group does not preempt",
+    "Inactive": "its group is inactive",
     "WithinRuntime": "its group is within its runtime",
     "GracePeriod": "its group's grace period is not over",
     "Notice": "must be given notice first",
+    "NotAnswered": "its start is not confirmed yet",
     "NotEntitled": "the workload that waits is not entitled",
     "NotReadyYet": "its pods still have time to become ready",
 }
@@ -25,9 +27,11 @@ _MANY: Final = {
     "ExemptAfterStart": "have started too recently",
     "NotLowerPriority": "have no lower priority",
     "PreemptionNever": "their group does not preempt",
+    "Inactive": "their group is inactive",
     "WithinRuntime": "their group is within its runtime",
     "GracePeriod": "their group's grace period is not over",
     "Notice": "must be given notice first",
+    "NotAnswered": "their starts are not confirmed yet",
     "NotReadyYet": "their pods still have time to become ready",
 }
 _SUMMED: Final = ("amount", "borrowed")

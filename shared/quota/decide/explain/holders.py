@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from shared.api.durations import later
-from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, started
+from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.reclaim.notice import evict_at, is_early
+from shared.quota.decide.reclaim.victim_search import graced_until
+from shared.quota.decide.recycling_order import RunningWorkload
+from shared.quota.decide.state.eviction_plan import Victim
+from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, running_workload, started
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.model.tree import Preemption
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import EvictionReason, Workload
 from shared.resources import Amount, FlavorResource
 
 
@@ -18,8 +22,8 @@ from shared.resources import Amount, FlavorResource
 class Holder:
     """A workload that uses a key: how much, how much of that its leaf borrows, and why it stays, if it does.
 
-    `because`: Evicting, NotPreemptible, ExemptAfterStart, NotLowerPriority, PreemptionNever, WithinRuntime,
-    GracePeriod, Notice or NotEntitled; empty if it can be recycled.
+    `because`: Evicting, NotPreemptible, ExemptAfterStart, NotLowerPriority, PreemptionNever, Inactive, WithinRuntime,
+    NotEntitled, GracePeriod, Notice or NotAnswered; empty if it can be recycled.
     """
 
     workload: Workload
@@ -75,26 +79,51 @@ def _first_to_go(workload: Workload) -> tuple[bool, bool, int, float]:
 def _why_it_stays(
     usage: RoundUsage, leaf: LeafUsage, workload: Workload, key: FlavorResource, waiting: Waiting
 ) -> tuple[str, datetime | None]:
-    reclaim = leaf.leaf.reclaim
-    exempt_until = later(started(workload), reclaim.exempt_after_start)
+    """Ask the rules of recycling, in the order in which a person would ask, what keeps this workload."""
     if workload.is_evicting:
         return "Evicting", None
     if not workload.preemptible:
         return "NotPreemptible", None
+    running = running_workload(workload)
+    exempt_until = leaf.order(usage.now).exempt_until(running)
     if exempt_until > usage.now:
         return "ExemptAfterStart", exempt_until
-    if leaf.name == waiting.workload.group:
-        if leaf.leaf.group.preemption is Preemption.NEVER:
-            return "PreemptionNever", None
-        if workload.priority >= waiting.workload.priority:
-            return "NotLowerPriority", None
-    elif usage.planned.over_runtime(leaf.name, key) <= 0:
-        return "WithinRuntime", None
+    is_own = leaf.name == waiting.workload.group
+    kept = _kept_in_own_group(leaf, workload, waiting) if is_own else _kept_by_its_groups(usage, leaf, key, waiting)
+    if kept is not None:
+        return kept, None
     if not waiting.entitled:
         return "NotEntitled", None
-    since = usage.snapshot.world.over_since.get((leaf.name, key), usage.now)
-    graced_until = later(since, reclaim.grace_period)
-    if leaf.name != waiting.workload.group and graced_until > usage.now:
-        return "GracePeriod", graced_until
-    noticed_until = later(workload.notice or usage.now, reclaim.notice)
-    return ("Notice", noticed_until) if noticed_until > usage.now else ("", None)
+    if not is_own:
+        until = graced_until(leaf, (leaf.name, key), usage.snapshot.world.over_since, usage.now)
+        if until > usage.now:
+            return "GracePeriod", until
+    return _why_not_at_once(_victim(running, leaf, key, is_own=is_own), usage.now)
+
+
+def _kept_in_own_group(leaf: LeafUsage, workload: Workload, waiting: Waiting) -> str | None:
+    if leaf.leaf.group.preemption is Preemption.NEVER:
+        return "PreemptionNever"
+    return None if workload.priority < waiting.workload.priority else "NotLowerPriority"
+
+
+def _kept_by_its_groups(usage: RoundUsage, leaf: LeafUsage, key: FlavorResource, waiting: Waiting) -> str | None:
+    """Return why a workload of another group is not reclaimed: only below groups that are over at every level."""
+    if leaf.leaf.inactive is not None:
+        return "Inactive"
+    above = usage.leaf(waiting.workload.group).path if waiting.workload.group else leaf.path[1:]
+    apart = (group for group in leaf.path if group not in above)
+    return None if all(usage.planned.over_runtime(group, key) > 0 for group in apart) else "WithinRuntime"
+
+
+def _victim(running: RunningWorkload, leaf: LeafUsage, key: FlavorResource, *, is_own: bool) -> Victim:
+    if is_own:
+        return Victim(running, leaf, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf.name, key)
+    return Victim(running, leaf, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, leaf.name, key)
+
+
+def _why_not_at_once(victim: Victim, now: datetime) -> tuple[str, datetime | None]:
+    noticed_until = evict_at(victim, now)
+    if noticed_until > now:
+        return "Notice", noticed_until
+    return ("NotAnswered", None) if is_early(victim, now) else ("", None)

@@ -15,6 +15,7 @@ from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.usage import GroupKey
 from shared.quota.measure.fair_share import EXACT
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.model.tree import SYSTEM
@@ -140,15 +141,21 @@ class VictimSearch:
         return self._is_past(leaf_usage.order(self.usage.now).exempt_until(running))
 
     def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
-        """Return whether `group` has been over for the leaf's grace period without a break, which begins when seen."""
-        since = self._delays.over_since.get((group, key), self.usage.now)
-        return self._is_past(later(since, leaf_usage.leaf.reclaim.grace_period))
+        return self._is_past(graced_until(leaf_usage, (group, key), self._delays.over_since, self.usage.now))
 
     def _is_past(self, until: datetime) -> bool:
         if until <= self.usage.now or self._delays.ignored:
             return True
         self.spared_until.append(until)
         return self._delayed
+
+
+def graced_until(leaf_usage: LeafUsage, over: GroupKey, over_since: OverSince, now: datetime) -> datetime:
+    """Return when the group has been over on the key for the leaf's grace period without a break.
+
+    The period begins when the group is first seen over: now, for one that was not seen so yet.
+    """
+    return later(over_since.get(over, now), leaf_usage.leaf.reclaim.grace_period)
 
 
 def _lost(workload: Workload, now: datetime) -> datetime:
