@@ -23,11 +23,14 @@ def after(seconds: float) -> datetime:
 
 
 def pending(group: str, request: Amount | Mapping[str, Amount], name: str = "job", **fields: Any) -> Workload:
-    """A waiting Job `ns/name`; a plain number asks for that many GPUs. Its uid is its name, its age that of NOW."""
+    """A waiting Job `ns/name`, or of another `namespace`; a plain number asks for that many GPUs.
+
+    Its uid is its name, its age that of NOW.
+    """
     amounts = {GPU: request} if isinstance(request, int) else dict(request)
     created = fields.pop("created", NOW)
     return Workload(
-        key=f"ns/{name}",
+        key=f"{fields.pop('namespace', 'ns')}/{name}",
         group=group,
         request=amounts,
         created=created,

@@ -9,13 +9,13 @@ A group with children, or whose name ends in /, has isParent. `6..8` is min 6 an
 bN borrowingLimit, lN lendingLimit; `|` begins another entry, `t4:cpu` says which flavor and resource it is about
 (default:gpu where nothing is said, and again in the same entry to speak of a second resource). Amounts are base units;
 root's one number is its max, and what `capacity_in` tells. `^name` gives a parent that the indentation does not. Words:
-close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO).
+close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO), by-namespace, by-user (order).
 """
 
 import re
 from dataclasses import replace
 
-from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, QueueingStrategy, StopPolicy, Tree
+from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, QueueingStrategy, QueueOrder, StopPolicy, Tree
 from shared.resources import Amount, FlavorResource
 
 GPU = "gpu"
@@ -23,6 +23,7 @@ KEY = FlavorResource(DEFAULT_FLAVOR, GPU)
 
 _LIMIT = {"w": "weight", "b": "borrowing_limit", "l": "lending_limit"}
 _RANGE = re.compile(r"(\d+)?(?:\.\.(\d+))?")
+_ORDERS = {"by-namespace": QueueOrder.NAMESPACE, "by-user": QueueOrder.USER}
 _POLICIES = {"close": StopPolicy.CLOSE, "hold": StopPolicy.HOLD, "drain": StopPolicy.HOLD_AND_DRAIN}
 
 
@@ -53,7 +54,7 @@ def group(line: str, parent: str = ROOT) -> Group:
     """One line as a group."""
     name, *words = line.split()
     at = next((word[1:] for word in words if word.startswith("^")), parent)
-    flags = {word for word in words if word in ("keep", "strict") or word in _POLICIES}
+    flags = {word for word in words if word in ("keep", "strict") or word in _POLICIES or word in _ORDERS}
     parts = " ".join(word for word in words if not word.startswith("^") and word not in flags).split("|")
     return Group(
         name.rstrip("/"),
@@ -62,6 +63,7 @@ def group(line: str, parent: str = ROOT) -> Group:
         quotas=tuple(_entry(part.split()) for part in parts if part.strip()),
         allow_lending="keep" not in flags,
         queueing=QueueingStrategy.STRICT_FIFO if "strict" in flags else QueueingStrategy.BEST_EFFORT_FIFO,
+        order=next((_ORDERS[word] for word in flags & _ORDERS.keys()), QueueOrder.AGE),
         stop_policy=next((_POLICIES[word] for word in flags & _POLICIES.keys()), StopPolicy.NONE),
     )
 

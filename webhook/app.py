@@ -68,6 +68,7 @@ class Webhook:
             self._watches,
             self._tree,
             self._workloads.of_group,
+            self._workloads.namespaces,
             namespace=settings.home,
             settings=self._quota,
             edits=settings.edits,

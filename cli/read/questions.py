@@ -45,11 +45,10 @@ class Question:
     def world_at(self, now: datetime) -> World:
         """Return the engine's world, with what the leader or the statuses of a cluster's groups keep of the past."""
         statuses = self.objects.statuses.items()
-        past = self.past_use
-        if past is None:
-            past = read_history(statuses, self.settings.fairness_half_life, now).amounts
+        written = read_history(statuses, self.settings.fairness_half_life, now)
+        past = written.amounts if self.past_use is None else self.past_use
         world = build_world(self.objects, self.workloads.as_created(now), self.settings, now)
-        return replace(world, past_use=past, over_since=read_over_since(statuses))
+        return replace(world, past_use=past, requester_use=written.requesters, over_since=read_over_since(statuses))
 
 
 def read_question(

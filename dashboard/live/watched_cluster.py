@@ -128,11 +128,8 @@ class WatchedCluster:
         self._state.watched_since(now)
         self._state.remember_over(over_since_of(groups, self._state.faults))
         half_life, known = self._state.settings.fairness_half_life, self._leader_past
-        self._state.history = (
-            history_of(groups, half_life, now, self._state.faults)
-            if known is None
-            else UseHistory.read(half_life, known, now)
-        )
+        written = history_of(groups, half_life, now, self._state.faults)
+        self._state.history = written if known is None else UseHistory.read(half_life, known, now, written.requesters)
 
     def _refusals(self) -> list[str]:
         lost = dict(_LOST)

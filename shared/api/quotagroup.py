@@ -47,6 +47,8 @@ class QueueingSpec(View, frozen=True):
 
     strategy: str | None = None
     patience: str | None = None
+    order: str | None = None
+    weights: ResourceList = {}
 
 
 class FungibilitySpec(View, frozen=True):
@@ -160,6 +162,13 @@ class PeriodAccountStatus(View, frozen=True):
     namespaces: list[NamespaceAccount] = []
 
 
+class RequesterStatus(View, frozen=True):
+    """Decayed past use of one namespace or user in a leaf whose order is by these; without a name: of all others."""
+
+    name: str = ""
+    past_use: dict[str, str] = {}
+
+
 class WorkloadCounts(View, frozen=True, omit_defaults=False):
     """How many workloads there are in the group and below."""
 
@@ -183,6 +192,7 @@ class QuotaGroupStatus(View, frozen=True):
     quotas: list[QuotaStatus] = []
     workloads: WorkloadCounts = WorkloadCounts()
     columns: Columns = Columns()
+    requesters: list[RequesterStatus] = []
     past_use_time: datetime | None = None
     accounts: list[PeriodAccountStatus] = []
     accounted_until: datetime | None = None

@@ -1,7 +1,7 @@
 """Answers reviews of QuotaGroups and ResourceFlavors: ordered edits through `edits`, all others directly."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -25,7 +25,10 @@ from webhook.verdicts import Deny, Verdict, verdict_of
 
 
 class QuotaHandlers:
-    """The two judges. `work`: the unfinished workloads of a group. `dry_run`: None without the visibility API."""
+    """The two judges. `work`: the unfinished workloads of a group. `namespaces`: the names of all namespaces.
+
+    `dry_run`: None without the visibility API.
+    """
 
     def __init__(  # noqa: PLR0913
         self,
@@ -33,6 +36,7 @@ class QuotaHandlers:
         watches: Watches,
         view: QuotaCache,
         work: Callable[[str], GroupWorkloads],
+        namespaces: Callable[[], Collection[str]],
         *,
         namespace: str,
         settings: QuotaSettings,
@@ -44,6 +48,7 @@ class QuotaHandlers:
         self._view = view
         self._permissions = Permissions(client.within(timeout), time.monotonic)
         self._work = work
+        self._namespaces = namespaces
         self._settings = settings
         self._edits = EditSerializer(
             client.within(timeout), watches, view, self._context, namespace=namespace, settings=edits
@@ -61,6 +66,7 @@ class QuotaHandlers:
             settings.maxima,
             counts_nodes,
             view.measured,
+            self._namespaces(),
         )
 
     def _work_of(self, group: str) -> GroupWorkloads:

@@ -1,7 +1,7 @@
 """Workloads and what they are judged with, from watches: namespaces, LimitRanges, RuntimeClasses, Jobs, plain pods."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
@@ -83,6 +83,10 @@ class WatchedWorkloads:
             if count and self._resolve(namespace, label) == group:
                 found[runs] += count
         return GroupWorkloads(pending=found[False], running=found[True])
+
+    def namespaces(self) -> Collection[str]:
+        """Return the names of all namespaces, as the watch has shown them."""
+        return self._namespaces.names
 
     async def job(self, namespace: str, name: str, uid: str) -> WorkloadRecord | None:
         """This Job; read from the API server if the watch might lag. None if it has finished. Raises ApiError."""

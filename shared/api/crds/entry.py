@@ -5,6 +5,8 @@ from typing import Final
 from shared.api.crds.parts import (
     MAX_ENTRIES,
     MAX_NAME,
+    MAX_REQUESTER,
+    MAX_WEIGHTS,
     NAME,
     RULES,
     Schema,
@@ -97,6 +99,25 @@ def _amounts(limit: str, description: str) -> Schema:
         "k",
     )
     return amounts(description, quantity, name)
+
+
+def order_weights() -> Schema:
+    """Return the weights of namespaces or users in the order of a leaf."""
+    weight = rule_on_own_keys(
+        "BadWeight",
+        f"{_quantity('self[k]')}.isLessThan(quantity('0'))",
+        "the weight of %s is %s; write 0 or more",
+        "k",
+        "string(self[k])",
+    )
+    name = rule_on_own_keys(
+        "BadWeight",
+        f"size(k) == 0 || size(k) > {MAX_REQUESTER}",
+        f'"%s" names nobody; write a namespace or a user of at most {MAX_REQUESTER} characters',
+        "k",
+    )
+    schema = amounts("How much of the leaf a namespace or user gets in proportion to others. Absent: 1.", weight, name)
+    return {**schema, "maxProperties": MAX_WEIGHTS}
 
 
 def _min_above_max() -> Schema:

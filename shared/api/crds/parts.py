@@ -16,6 +16,9 @@ MAX_ENTRIES: Final = 64
 MAX_CONDITIONS: Final = 16
 MAX_RESOURCES: Final = 64
 MAX_NAME: Final = 63
+MAX_REQUESTER: Final = 253
+"""Of a namespace or user that has a weight in the order of a leaf."""
+MAX_WEIGHTS: Final = 200
 MAX_KEY: Final = 317
 """Of a label's key or a resource's name: a DNS subdomain of 253 characters, a slash and a name of 63."""
 NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"

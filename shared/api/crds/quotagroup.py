@@ -2,13 +2,14 @@
 
 from typing import Any, Final
 
-from shared.api.crds.entry import name_rule, quotas_schema
+from shared.api.crds.entry import name_rule, order_weights, quotas_schema
 from shared.api.crds.parts import (
     LABEL_VALUE,
     MAX_CONDITIONS,
     MAX_ENTRIES,
     MAX_KEY,
     MAX_NAME,
+    MAX_REQUESTER,
     RULES,
     Schema,
     atomic,
@@ -131,6 +132,14 @@ def spec_schema() -> Schema:
                         "StrictFIFO",
                     ),
                     "patience": duration("How long the head of a BestEffortFIFO queue may be passed by others."),
+                    "order": word(
+                        "Whose workload is next among those of one priority: the oldest, or one of the namespace or "
+                        "user with the least past use in this leaf. Absent: Age.",
+                        "Age",
+                        "Namespace",
+                        "User",
+                    ),
+                    "weights": order_weights(),
                 },
             ),
             "flavorFungibility": record(
@@ -244,6 +253,7 @@ def _startup_schema() -> Schema:
 
 MAX_PERIODS: Final = 36
 MAX_NAMESPACES: Final = 201
+MAX_REQUESTERS: Final = 200
 
 _NUMBERS: Final = {
     "min": "The effective min: min, scaled down where the mins together are more than there is.",
@@ -301,6 +311,13 @@ def status_schema() -> Schema:
             "pastUse": shown_amounts("Decayed past use at pastUseTime: base units times seconds, by resource."),
         },
     )
+    requester = record(
+        "One namespace or user.",
+        {
+            "name": text("Its name; absent: all that are not listed.", maxLength=MAX_REQUESTER),
+            "pastUse": shown_amounts("Decayed past use at pastUseTime: base units times seconds, by resource."),
+        },
+    )
     return record(
         "What is true now; only the reconciler writes it.",
         {
@@ -322,6 +339,9 @@ def status_schema() -> Schema:
             ),
             "accounts": listing("What was used in each of the last months.", _account_schema(), MAX_PERIODS),
             "accountedUntil": text("All before this moment is in accounts, nothing after it.", format="date-time"),
+            "requesters": listing(
+                "Who has used most of a leaf whose order is by namespace or user.", requester, MAX_REQUESTERS + 1
+            ),
             "pastUseTime": text("The moment of pastUse.", format="date-time"),
             "observedGeneration": {**number("The spec these are about."), "format": "int64"},
         },

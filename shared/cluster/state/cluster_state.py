@@ -247,9 +247,8 @@ class ClusterState:
         self.advance(now)
         world = self.world()
         self.history = self.history.after(world, now)
-        if world.past_use is not self.history.amounts:
-            world = self._world = replace(world, past_use=self.history.amounts)
-        return world
+        self._world = self.history.put_into(world)
+        return self._world
 
     def set_aside(self, part: WorldPart, error: Exception) -> bool:
         """Let this object count as little as possible until it changes; False: it is another one by now.

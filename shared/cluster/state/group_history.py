@@ -9,10 +9,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from shared.api.quotagroup import QuotaGroupStatus
+from shared.api.quotagroup import QuotaGroupStatus, RequesterStatus
 from shared.cluster.state.faults.register import GROUP, Faults, Subject
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
+from shared.quota.measure.inputs.requester_use import keep_largest
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.inputs.written_status import (
     MILLISECONDS,
@@ -20,6 +21,7 @@ from shared.quota.measure.inputs.written_status import (
     read_history,
     read_over_since,
 )
+from shared.quota.model.tree import Amounts
 from shared.resources import Amount, FlavorResource
 
 _SHORTEST: Final = timedelta(minutes=1)
@@ -38,7 +40,11 @@ def with_past_use(status: QuotaGroupStatus, written: WrittenPastUse) -> QuotaGro
         )
         for quota in status.quotas
     ]
-    return replace(status, quotas=quotas, past_use_time=written.time)
+    requesters = [
+        RequesterStatus(name, {resource: str(amount) for resource, amount in own.items()})
+        for name, own in written.requesters.items()
+    ]
+    return replace(status, quotas=quotas, requesters=requesters, past_use_time=written.time)
 
 
 def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) -> WrittenPastUse:
@@ -50,15 +56,30 @@ def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) ->
     time = history.as_of.replace(microsecond=0)
     by_key = history.amounts.get(group, {})
     now = {key: amount // MILLISECONDS for key, amount in sorted(by_key.items()) if amount >= MILLISECONDS}
+    requesters = _in_seconds(history.requesters.get(group, {}))
     if shown.time is None:
-        return WrittenPastUse(time, now) if now else shown
+        return WrittenPastUse(time, now, requesters) if now else shown
     elapsed = time - shown.time
     if elapsed < max(_SHORTEST, history.half_life / _WRITES):
         return shown
     idle = {key: decayed(amount, elapsed, history.half_life) for key, amount in shown.amounts.items()}
-    if all(abs(now.get(key, 0) - idle.get(key, 0)) <= _rounding(idle.get(key, 0)) for key in now.keys() | idle.keys()):
+    if bool(requesters) == bool(shown.requesters) and all(
+        abs(now.get(key, 0) - idle.get(key, 0)) <= _rounding(idle.get(key, 0)) for key in now.keys() | idle.keys()
+    ):
         return shown
-    return WrittenPastUse(time, now)
+    return WrittenPastUse(time, now, requesters)
+
+
+def _in_seconds(use: Mapping[str, Amounts]) -> dict[str, Amounts]:
+    """Return what requesters have used, by name: the largest, and the rest as one; whole seconds only."""
+    found: dict[str, Amounts] = {}
+    for name, own in sorted(keep_largest(use).items()):
+        seconds = {
+            resource: amount // MILLISECONDS for resource, amount in sorted(own.items()) if amount >= MILLISECONDS
+        }
+        if seconds:
+            found[name] = seconds
+    return found
 
 
 def _rounding(amount: Amount) -> Amount:
@@ -69,10 +90,13 @@ def _rounding(amount: Amount) -> Amount:
 def history_of(records: Iterable[GroupStatusRecord], half_life: timedelta, now: datetime, faults: Faults) -> UseHistory:
     """Return the history in the statuses of the groups, decayed to `now`."""
     leaves: dict[str, Mapping[FlavorResource, Amount]] = {}
+    requesters: dict[str, Mapping[str, Amounts]] = {}
     for record in records:
         with faults.about(Subject(GROUP, record.group.name, record.uid)):
-            leaves.update(read_history([(record.group.name, record.status)], half_life, now).amounts)
-    return UseHistory.read(half_life, leaves, now)
+            found = read_history([(record.group.name, record.status)], half_life, now)
+            leaves.update(found.amounts)
+            requesters.update(found.requesters)
+    return UseHistory.read(half_life, leaves, now, requesters)
 
 
 def over_since_of(records: Iterable[GroupStatusRecord], faults: Faults) -> OverSince:

@@ -4,7 +4,7 @@ One place for all readers: the processes feed it the changes that their watches 
 its manifests. Pure.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
@@ -82,6 +82,11 @@ class NamespaceContexts:
     def knows(self, namespace: str) -> bool:
         """Return whether the namespace is in the lists and watches so far."""
         return namespace in self._labels
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all namespaces in the lists and watches so far."""
+        return self._labels.keys()
 
     def labels(self, namespace: str) -> Mapping[str, str]:
         """Return the namespace's own labels; none for one that is not known."""

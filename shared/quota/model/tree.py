@@ -26,6 +26,12 @@ DEFAULT: Final = "default"
 BUILT_IN: Final = frozenset({ROOT, SYSTEM, DEFAULT})
 DEFAULT_FLAVOR: Final = "default"
 
+NAMESPACE_ACCOUNTS: Final = "system:serviceaccounts:"
+"""Where a leaf's order is by user, what controllers and accounts create in a namespace is of this requester, with the
+namespace's name. It is Kubernetes' name of the group of a namespace's accounts, so no user has it."""
+WHOLE_WEIGHT: Final = 1000
+"""A weight of 1 in the order of a leaf."""
+
 Amounts = Mapping[str, Amount]
 NOTHING: Final[Amounts] = MappingProxyType({})
 
@@ -35,6 +41,16 @@ class QueueingStrategy(StrEnum):
 
     STRICT_FIFO = "StrictFIFO"
     BEST_EFFORT_FIFO = "BestEffortFIFO"
+
+
+class QueueOrder(StrEnum):
+    """Which of a leaf's workloads of one priority is next."""
+
+    AGE = "Age"
+    NAMESPACE = "Namespace"
+    """One of the namespace that has used least in this leaf for its weight."""
+    USER = "User"
+    """One of the user who has used least in this leaf for their weight."""
 
 
 class WhenCanBorrow(StrEnum):
@@ -121,6 +137,9 @@ class Group:
     queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     patience: timedelta | None = None
     """How long others may pass the head of a BestEffortFIFO queue; None keeps the cluster's setting."""
+    order: QueueOrder = QueueOrder.AGE
+    order_weights: Amounts = field(default_factory=lambda: NOTHING)
+    """Namespace or user -> weight in the leaf's order, in thousandths; one that is not named has WHOLE_WEIGHT."""
     when_can_borrow: WhenCanBorrow = WhenCanBorrow.TRY_NEXT_FLAVOR
     when_can_reclaim: WhenCanReclaim = WhenCanReclaim.TRY_NEXT_FLAVOR
     preemption: Preemption = Preemption.LOWER_PRIORITY

@@ -135,6 +135,8 @@ class Workload:
     queued: datetime
     uid: str = ""
     kind: str = "Job"
+    user: str = ""
+    """Who created it, where the review saw a person; empty: a controller, which counts for its namespace."""
     priority: int = 0
     preemptible: bool = True
     only_flavor: str | None = None

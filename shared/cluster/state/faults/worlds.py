@@ -73,6 +73,7 @@ def with_objects(world: World, chosen: Iterable[WorldPart]) -> World:
         largest_nodes=None,
         over_since={where: since for where, since in world.over_since.items() if where[0] in tree},
         past_use={name: use for name, use in world.past_use.items() if name in tree},
+        requester_use={name: use for name, use in world.requester_use.items() if name in tree},
         inactive={name: why for name, why in world.inactive.items() if name in tree},
     )
 

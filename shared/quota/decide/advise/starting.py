@@ -1,6 +1,6 @@
 """Whether a workload starts in the next cycles of a world."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -26,10 +26,10 @@ class Trial:
     def starts_at(self, world: World) -> datetime | None:
         """Return when the workload starts; None if it does not. Evicted workloads end before the next cycle."""
         now, snapshot, cache = self.now, None, CycleCache()
-        history = UseHistory.read(world.settings.fairness_half_life, world.past_use, now)
+        history = UseHistory.in_world(world, now)
         for _ in range(MOST_CYCLES):
             history = history.after(world, now)
-            world = replace(world, past_use=history.amounts)
+            world = history.put_into(world)
             snapshot = measure(world, now, snapshot)
             decided = plan(snapshot, cache)
             if any(start.workload.id == self.workload for start in decided.starts):

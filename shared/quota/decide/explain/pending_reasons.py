@@ -3,7 +3,7 @@
 See docs/specification.md §9.2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
@@ -14,7 +14,6 @@ from shared.quota.decide.state.flavor_assignment import Assignments, assignments
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
 from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
-from shared.quota.measure.inputs.workload_set import queue_order
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
@@ -167,32 +166,35 @@ class PendingReasons:
                 (each, _flavors_in(self._assignments(leaf, each) or ()) if each.queued <= since else [])
                 for each in waiting
             )
-            found = self._first_waits[leaf.group.name] = _FirstWaits(wanted)
+            found = self._first_waits[leaf.group.name] = _FirstWaits(wanted, leaf.place_in_queue())
         return found.before(workload, _flavors_in(assignments))
 
 
 class _FirstWaits:
     """By flavor, the first workload of a queue that waits for it. Looks no further than it must: queues are long."""
 
-    __slots__ = ("_found", "_rest")
+    __slots__ = ("_found", "_place_of", "_rest")
 
-    def __init__(self, waiting: Iterator[tuple[Workload, list[str]]]) -> None:
+    def __init__(
+        self, waiting: Iterator[tuple[Workload, list[str]]], place_of: Callable[[Workload], tuple[object, ...]]
+    ) -> None:
         self._rest = waiting
+        self._place_of = place_of
         self._found: dict[str, Workload] = {}
 
     def before(self, workload: Workload, flavors: list[str]) -> dict[str, Workload]:
         """Return those of these flavors, that are before this workload."""
-        place = queue_order(workload)
+        place = self._place_of(workload)
         while any(flavor not in self._found for flavor in flavors):
             each, waited_for = next(self._rest, (None, []))
             if each is None:
                 break
             for flavor in waited_for:
                 self._found.setdefault(flavor, each)
-            if queue_order(each) >= place:
+            if self._place_of(each) >= place:
                 break
         known = ((flavor, self._found.get(flavor)) for flavor in flavors)
-        return {flavor: each for flavor, each in known if each is not None and queue_order(each) < place}
+        return {flavor: each for flavor, each in known if each is not None and self._place_of(each) < place}
 
 
 def _behind(leaf: LeafSnapshot, head: str) -> str:

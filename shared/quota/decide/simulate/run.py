@@ -5,7 +5,7 @@ worlds in, worlds out. Used by `quotree simulate`, by what-if questions and by t
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from shared.api.durations import later
@@ -70,12 +70,12 @@ def run(  # noqa: PLR0913
     plans: list[Plan] = []
     snapshot = known
     cache = CycleCache()
-    history = UseHistory.read(world.settings.fairness_half_life, world.past_use, now)
+    history = UseHistory.in_world(world, now)
     left = limit if cycles is None else max(1, cycles)
     most_ending = 0
     while True:
         history = history.after(world, now)
-        world = replace(world, past_use=history.amounts)
+        world = history.put_into(world)
         snapshot = measure(world, now, snapshot)
         latest = plan(snapshot, cache)
         world = carry_out(world, latest)

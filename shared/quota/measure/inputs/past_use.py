@@ -2,6 +2,8 @@
 
 Amounts are in base units times milliseconds, decayed to a moment that all groups share, `as_of`: decay changes no
 ratio, so only what groups use is added until the next one. A parent's past use is the sum of its children's.
+
+The past use of namespaces or users in a leaf whose order is by these is kept in the same way, for that leaf alone.
 """
 
 from collections.abc import Mapping
@@ -11,9 +13,10 @@ from math import isqrt
 from typing import Final
 
 from shared.api.durations import later
+from shared.quota.measure.inputs.requester_use import RequesterUse, current_use, keep_largest, with_use
 from shared.quota.measure.inputs.workload_set import KeyUse
 from shared.quota.measure.inputs.world import PastUse, World
-from shared.quota.model.tree import SYSTEM
+from shared.quota.model.tree import SYSTEM, Amounts, QueueOrder
 from shared.resources import Amount, FlavorResource
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -36,6 +39,12 @@ _ROOTS: Final = roots_of_half()
 
 def decayed(amount: Amount, elapsed: timedelta, half_life: timedelta) -> Amount:
     """Return what is left of `amount` after `elapsed`, rounded down; exact arithmetic, equal on every machine."""
+    factor, bits = remaining(elapsed, half_life)
+    return amount * factor >> bits
+
+
+def remaining(elapsed: timedelta, half_life: timedelta) -> tuple[int, int]:
+    """Return (factor, bits): what is left of any amount after `elapsed` is amount * factor >> bits."""
     halvings, rest = divmod(max(elapsed, timedelta()), half_life)
     factor = 1 << _BITS
     for root in _ROOTS:
@@ -43,7 +52,7 @@ def decayed(amount: Amount, elapsed: timedelta, half_life: timedelta) -> Amount:
         if rest >= half_life:
             rest -= half_life
             factor = factor * root >> _BITS
-    return amount * factor >> (_BITS + halvings)
+    return factor, _BITS + halvings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,8 @@ class _Running:
 
     use: Mapping[FlavorResource, KeyUse]
     since: datetime
+    requesters: Mapping[str, Amounts]
+    """The same by requester, where the leaf's order has some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +71,28 @@ class UseHistory:
 
     half_life: timedelta
     amounts: PastUse = field(default_factory=dict)
+    requesters: RequesterUse = field(default_factory=dict)
     as_of: datetime | None = None
     _running: Mapping[str, _Running] = field(default_factory=dict)
     _world: World | None = None
 
     @staticmethod
-    def read(half_life: timedelta, leaves: PastUse, as_of: datetime) -> "UseHistory":
-        """Return the history in which leaves had this past use at that moment."""
-        return UseHistory(half_life, leaves, as_of)
+    def read(
+        half_life: timedelta, leaves: PastUse, as_of: datetime, requesters: RequesterUse | None = None
+    ) -> "UseHistory":
+        """Return the history in which leaves, and requesters in them, had this past use at that moment."""
+        return UseHistory(half_life, leaves, requesters or {}, as_of)
+
+    @staticmethod
+    def in_world(world: World, as_of: datetime) -> "UseHistory":
+        """Return the history that the world has at that moment."""
+        return UseHistory.read(world.settings.fairness_half_life, world.past_use, as_of, world.requester_use)
+
+    def put_into(self, world: World) -> World:
+        """Return the world with this history; the same object if it has it already."""
+        if world.past_use is self.amounts and world.requester_use is self.requesters:
+            return world
+        return replace(world, past_use=self.amounts, requester_use=self.requesters)
 
     @property
     def next_change(self) -> datetime | None:
@@ -84,10 +109,12 @@ class UseHistory:
         if not changed:
             return self
         draft, running = _Draft(self.amounts), dict(self._running)
+        requesters = dict(self.requesters)
         for name in sorted(changed):
             self._add(draft, world, name, now)
+            self._add_requesters(requesters, name, now)
             _record(running, world, name, now)
-        return replace(self, amounts=draft.done(), _running=running, _world=world)
+        return replace(self, amounts=draft.done(), requesters=requesters, _running=running, _world=world)
 
     def _add(self, draft: "_Draft", world: World, name: str, until: datetime) -> None:
         """Add what the leaf used since it was recorded, at the leaf and at all groups above it."""
@@ -99,6 +126,15 @@ class UseHistory:
             amount = decayed(use.used * elapsed, self.as_of - until, self.half_life)
             for group in world.tree.path(name):
                 draft.add(group, key, amount)
+
+    def _add_requesters(self, requesters: dict[str, Mapping[str, Amounts]], name: str, until: datetime) -> None:
+        """Add what the requesters of the leaf used since it was recorded."""
+        known = self._running.get(name)
+        if known is None or self.as_of is None or not known.requesters:
+            return
+        elapsed = max(0, (until - known.since) // _MILLISECOND)
+        used = _left(known.requesters, elapsed, remaining(self.as_of - until, self.half_life))
+        requesters[name] = with_use(requesters.get(name, {}), used)
 
     def _renewed(self, world: World, now: datetime) -> "UseHistory":
         """Bring everything to a new `as_of`, and sum the parents again."""
@@ -112,19 +148,41 @@ class UseHistory:
                     for group in world.tree.path(name):
                         draft.add(group, key, left)
         running: dict[str, _Running] = {}
+        requesters = self._decayed_requesters(as_of - (self.as_of or now))
         for name in self._running:
             fresh._add(draft, world, name, now)
+            fresh._add_requesters(requesters, name, now)
         for name in world.workload_sets:
             _record(running, world, name, now)
-        return replace(fresh, amounts=draft.done(), _running=running, _world=world)
+        bounded = {
+            name: keep_largest(own)
+            for name, own in requesters.items()
+            if name in world.tree and world.tree[name].order is not QueueOrder.AGE
+        }
+        return replace(fresh, amounts=draft.done(), requesters=bounded, _running=running, _world=world)
+
+    def _decayed_requesters(self, elapsed: timedelta) -> dict[str, Mapping[str, Amounts]]:
+        left = remaining(elapsed, self.half_life)
+        return {name: _left(own, 1, left) for name, own in self.requesters.items()}
 
 
 def _record(running: dict[str, _Running], world: World, name: str, now: datetime) -> None:
     use = world.workloads_of(name).use
     if use and name != SYSTEM:
-        running[name] = _Running(use, now)
+        group = world.tree.get(name)
+        order = QueueOrder.AGE if group is None else group.order
+        running[name] = _Running(use, now, current_use(order, world.workloads_of(name)))
     else:
         running.pop(name, None)
+
+
+def _left(use: Mapping[str, Amounts], times: int, left: tuple[int, int]) -> dict[str, Amounts]:
+    """Return each requester's use so many times, decayed as `remaining` says."""
+    factor, bits = left
+    return {
+        name: {resource: amount * times * factor >> bits for resource, amount in own.items()}
+        for name, own in use.items()
+    }
 
 
 class _Draft:

@@ -14,11 +14,14 @@ from typing import Final, NamedTuple
 from shared.api.names import MAIN_POD_SET
 from shared.quota.model.eligibility import Shape, shape_of
 from shared.quota.model.tree import Amounts
-from shared.quota.model.workload import Flavors, PreemptorId, ResourceFlavors, Workload, WorkloadId
+from shared.quota.model.workload import Flavors, PreemptorId, ResourceFlavors, Workload, WorkloadId, namespace_of
 from shared.resources import Amount, FlavorResource, key_of
 
 WorkloadChange = tuple[Workload | None, Workload | None]
 """(before, after) of one workload: None before it appears, None after it is deleted."""
+
+UseByCreator = Mapping[tuple[str, str], Amounts]
+"""(namespace, user) -> resource -> what their admitted workloads use, over all flavors."""
 
 QueuePlace = tuple[int, datetime, datetime, str, str]
 KINDS: Final = ("Job", "Pod", "PodGroup")
@@ -101,6 +104,8 @@ class WorkloadSet:
     """The workloads of `non_preemptible`, by shape."""
     use: Mapping[FlavorResource, KeyUse] = field(default_factory=lambda: MappingProxyType({}))
     """key -> what admitted and evicting workloads use; only keys of which something is used."""
+    use_by_creator: UseByCreator = field(default_factory=lambda: MappingProxyType({}))
+    """The same by who created them; only those who use something."""
 
     @staticmethod
     def of(workloads: Iterable[Workload]) -> "WorkloadSet":
@@ -157,6 +162,7 @@ class _WorkloadSetDraft:
         self._shapes = _ShapesDraft(workload_set.shapes)
         self._non_preemptible_shapes = _ShapesDraft(workload_set.non_preemptible_shapes)
         self._use = dict(workload_set.use)
+        self._use_by_creator = dict(workload_set.use_by_creator)
 
     def add(self, workload: Workload) -> None:
         """Add `workload`, whose id is not in use, to its lists."""
@@ -203,6 +209,7 @@ class _WorkloadSetDraft:
             shapes=self._shapes.done(),
             non_preemptible_shapes=self._non_preemptible_shapes.done(),
             use=self._use,
+            use_by_creator=self._use_by_creator,
         )
 
     def _list(self, name: str) -> list[Workload]:
@@ -212,7 +219,10 @@ class _WorkloadSetDraft:
 
     def _count(self, workload: Workload, times: int) -> None:
         if workload.admission is not None:
+            creator = namespace_of(workload.key), workload.user
+            own = dict(self._use_by_creator.pop(creator, {}))
             for key, amount in amounts_in(workload, workload.admission.flavors):
+                own[key.resource] = own.get(key.resource, 0) + times * amount
                 used, non_preemptible = self._use.get(key, NO_USE)
                 use = KeyUse(
                     used + times * amount, non_preemptible if workload.preemptible else non_preemptible + times * amount
@@ -221,6 +231,8 @@ class _WorkloadSetDraft:
                     self._use[key] = use
                 else:
                     del self._use[key]
+            if any(own.values()):
+                self._use_by_creator[creator] = own
         elif "queue" in lists_of(workload):
             shapes = self._shapes if workload.preemptible else self._non_preemptible_shapes
             shapes.count(workload, times)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from shared.quota.measure.inputs.requester_use import RequesterUse
 from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
@@ -46,6 +47,8 @@ class World:
     over_since: OverSince = field(default_factory=dict)
     past_use: PastUse = field(default_factory=dict)
     """Who has used little gets a unit that no whole share covers first; `past_use.UseHistory` keeps it."""
+    requester_use: RequesterUse = field(default_factory=dict)
+    """Past use of namespaces or users in leaves whose order is by these, in base units times milliseconds."""
     inactive: Mapping[str, Inactive] = field(default_factory=dict)
     """Groups in which nothing new starts; groups that do not reach root need not be named."""
     watched_since: datetime | None = None

@@ -3,7 +3,7 @@
 See docs/specification.md §3.8 and §7.1.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,6 +12,7 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.api.reading import aware
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
 from shared.quota.measure.inputs.world import OverSince
+from shared.quota.model.tree import Amounts
 from shared.resources import Amount, FlavorResource
 
 MILLISECONDS: Final = 1000
@@ -24,6 +25,8 @@ class WrittenPastUse:
 
     time: datetime | None = None
     amounts: Mapping[FlavorResource, Amount] = field(default_factory=dict)
+    requesters: Mapping[str, Amounts] = field(default_factory=dict)
+    """requester -> resource -> past use; only of a leaf whose order is by namespace or user."""
 
 
 NO_PAST_USE: Final = WrittenPastUse()
@@ -34,17 +37,24 @@ def read_past_use(status: QuotaGroupStatus) -> WrittenPastUse:
     if status.past_use_time is None:
         return NO_PAST_USE
     amounts = {
-        FlavorResource(quota.flavor, resource): int(text)
+        FlavorResource(quota.flavor, resource): amount
         for quota in status.quotas
-        for resource, text in quota.past_use.items()
-        if text.isascii() and text.isdigit()
+        for resource, amount in _whole(quota.past_use)
     }
-    return WrittenPastUse(aware(status.past_use_time), amounts)
+    requesters = {each.name: dict(_whole(each.past_use)) for each in status.requesters}
+    return WrittenPastUse(aware(status.past_use_time), amounts, requesters)
+
+
+def _whole(texts: Mapping[str, str]) -> Iterator[tuple[str, Amount]]:
+    for resource, text in texts.items():
+        if text.isascii() and text.isdigit():
+            yield resource, int(text)
 
 
 def read_history(statuses: Iterable[tuple[str, QuotaGroupStatus]], half_life: timedelta, now: datetime) -> UseHistory:
     """Return the history that the groups' statuses show, decayed to `now`."""
     amounts: dict[str, dict[FlavorResource, Amount]] = {}
+    requesters: dict[str, dict[str, Amounts]] = {}
     for name, status in statuses if half_life else ():
         written = read_past_use(status)
         if written.time is not None:
@@ -52,7 +62,14 @@ def read_history(statuses: Iterable[tuple[str, QuotaGroupStatus]], half_life: ti
             amounts[name] = {
                 key: decayed(amount * MILLISECONDS, elapsed, half_life) for key, amount in written.amounts.items()
             }
-    return UseHistory.read(half_life, amounts, now)
+            if written.requesters:
+                requesters[name] = {
+                    requester: {
+                        resource: decayed(amount * MILLISECONDS, elapsed, half_life) for resource, amount in own.items()
+                    }
+                    for requester, own in written.requesters.items()
+                }
+    return UseHistory.read(half_life, amounts, now, requesters)
 
 
 def read_over_since(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> OverSince:

@@ -1,7 +1,7 @@
 """One leaf as a decision sees it: its workloads in order, its claims, and the settings in force."""
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -9,6 +9,7 @@ from typing import Final
 from shared.api.durations import earlier, later
 from shared.quota.measure.inputs.workload_set import ShapeCount, WorkloadSet, queue_order
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.leaves.leaf_order import RequesterOrder
 from shared.quota.measure.leaves.leaf_totals import (
     NOTHING_COUNTED,
     ClaimedWorkload,
@@ -23,7 +24,7 @@ from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.eligibility import Options, Shape, shape_of
 from shared.quota.model.lifecycle import STARTS_NOTHING, Inactive
 from shared.quota.model.settings import ReclaimSettings, StartupSettings
-from shared.quota.model.tree import Group, QueueingStrategy, StopPolicy
+from shared.quota.model.tree import Group, QueueingStrategy, QueueOrder, StopPolicy
 from shared.quota.model.workload import Flavors, PreemptorId, Workload
 
 _BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
@@ -60,12 +61,13 @@ class LeafSnapshot:
     startup: StartupSettings
     patience: timedelta | None
     """How long others may pass a workload that waits; None: without end."""
+    order: RequesterOrder
     pending: tuple[Workload, ...]
     """Workloads that nothing of their own keeps from starting, in the leaf's order; also in a stopped leaf."""
     aside: tuple[Workload, ...]
     """On hold, backing off, deactivated: not considered, not counted."""
     admitted: tuple[Workload, ...]
-    """Admitted and not being evicted, in the leaf's order."""
+    """Admitted and not being evicted, by priority, then age."""
     evicting: tuple[Workload, ...]
     unready: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
@@ -90,25 +92,34 @@ class LeafSnapshot:
             return _END
         return None if self.patience is None else earlier(now, self.patience)
 
+    def place_in_queue(self) -> Callable[[Workload], tuple[object, ...]]:
+        """Return what compares the places of workloads in the leaf's order; one that is not pending is the last."""
+        if self.order.order is QueueOrder.AGE:
+            return queue_order
+        places = {workload.id: number for number, workload in enumerate(self.pending)}
+        return lambda workload: (places.get(workload.id, len(places)),)
+
     def options(self, workload: Workload) -> Options:
         """Return which flavors `workload` may take here; cached per shape."""
         return self.eligibility.options(workload)
 
 
-def build_leaf(
+def build_leaf(  # noqa: PLR0913
     head: LeafSettings,
     workload_set: WorkloadSet,
     claims: Mapping[PreemptorId, OpenClaim],
     eligibility: FlavorEligibility,
+    *,
+    order: RequesterOrder,
     now: datetime,
 ) -> LeafSnapshot:
     """Build the leaf at `now`; of `claims`, those whose preemptor is in the set."""
     due = [workload for workload in workload_set.backing_off if _is_due(workload, now)]
     waits = [workload for workload in workload_set.backing_off if not _is_due(workload, now)]
     starts = head.inactive is None and head.stop not in STARTS_NOTHING
-    pending = _merged(workload_set.queue, due)
+    pending = _sorted(order, _merged(workload_set.queue, due))
     back_offs = [each.not_before for each in waits if each.not_before is not None]
-    waiting = _waiting(workload_set, due, claims) if starts else NOTHING_COUNTED
+    waiting = _waiting(workload_set, due, claims, order) if starts else NOTHING_COUNTED
     return LeafSnapshot(
         group=head.group,
         path=head.path,
@@ -118,6 +129,7 @@ def build_leaf(
         reclaim=head.reclaim,
         startup=head.startup,
         patience=head.patience,
+        order=order,
         pending=pending,
         aside=_merged(workload_set.set_aside, waits),
         admitted=workload_set.admitted,
@@ -146,7 +158,7 @@ def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datet
 
 
 def _waiting(
-    workload_set: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim]
+    workload_set: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim], order: RequesterOrder
 ) -> CountedPending:
     """Return the pending workloads that count in a leaf's request; `due`: those whose back-off has ended."""
     preemptors = {claim.preemptor_id: claim.preemptor for claim in claims.values() if claim.preemptor is not None}
@@ -163,12 +175,17 @@ def _waiting(
         )
     return CountedPending(
         shapes=shapes,
-        non_preemptible=non_preemptible,
+        non_preemptible=_sorted(order, non_preemptible),
         non_preemptible_shapes=non_preemptible_shapes,
         claims=[
             ClaimedWorkload(claim.preemptor, claim.flavors) for claim in claims.values() if claim.preemptor is not None
         ],
     )
+
+
+def _sorted(order: RequesterOrder, line: tuple[Workload, ...]) -> tuple[Workload, ...]:
+    """Return the line in the leaf's order; the same object where that is by age."""
+    return line if order.order is QueueOrder.AGE else order.sort(line)
 
 
 def _is_due(workload: Workload, now: datetime) -> bool:

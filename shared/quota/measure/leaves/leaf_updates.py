@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from shared.quota.measure.inputs.requester_use import current_use
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.leaves.leaf_order import BY_AGE, RequesterOrder, capacity_by_resource
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot, OpenClaim, build_leaf, claims_in
 from shared.quota.measure.static.flavor_eligibility import FlavorEligibility
 from shared.quota.measure.static.static_state import StaticState
+from shared.quota.model.tree import QueueOrder
 from shared.quota.model.workload import PreemptorId
 
 Claims = Mapping[PreemptorId, OpenClaim]
@@ -51,11 +54,30 @@ def build_leaves(world: World, now: datetime, static: StaticState, previous: Lea
         workload_set = world.workloads_of(name)
         eligibility = revised.get(name) or _eligibility(name, static, leaves.get(name))
         leaf = leaves[name] = build_leaf(
-            static.leaf_settings[name], workload_set, by_leaf.get(name, NO_CLAIMS), eligibility, now
+            static.leaf_settings[name],
+            workload_set,
+            by_leaf.get(name, NO_CLAIMS),
+            eligibility,
+            order=order_of(name, world, static),
+            now=now,
         )
         if leaf.next_change is not None:
             wake_times[name] = leaf.next_change
     return LeafSnapshots(world, now, static, claims, leaves, wake_times, frozenset(changed | revised.keys()))
+
+
+def order_of(leaf: str, world: World, static: StaticState) -> RequesterOrder:
+    """Return what sorts the pending workloads of the leaf."""
+    group = static.leaf_settings[leaf].group
+    if group.order is QueueOrder.AGE:
+        return BY_AGE
+    return RequesterOrder(
+        group.order,
+        group.order_weights,
+        world.requester_use.get(leaf, {}),
+        current_use(group.order, world.workloads_of(leaf)),
+        capacity_by_resource(static.tree_index.capacity),
+    )
 
 
 def _claims(world: World, now: datetime, static: StaticState, previous: LeafSnapshots | None) -> Claims:
@@ -94,10 +116,18 @@ def _changed_leaves(
     if now < previous.now or static.offer is not previous.static.offer:
         return changed.union(static.leaf_settings)
     changed.update(world.changed_since(previous.world))
+    changed.update(_in_other_order(world, static, previous))
     here, there = claims_by_leaf(claims), claims_by_leaf(previous.claims)
     changed.update(name for name in here.keys() | there.keys() if not _all_same(here.get(name), there.get(name)))
     changed.update(leaf for leaf, at in previous.wake_times.items() if at <= now)
     return changed & (static.leaf_settings.keys() | previous.leaves.keys())
+
+
+def _in_other_order(world: World, static: StaticState, previous: LeafSnapshots) -> set[str]:
+    """Return the leaves whose order may differ because of what requesters have used, or of the capacity."""
+    if static.tree_index.capacity != previous.static.tree_index.capacity:
+        return {name for name, each in static.leaf_settings.items() if each.group.order is not QueueOrder.AGE}
+    return _not_the_same(world.requester_use, previous.world.requester_use)
 
 
 def _not_the_same(now: Mapping[str, object], before: Mapping[str, object]) -> set[str]:

@@ -14,7 +14,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Requirement, Taint, Toleration
 from shared.api.core.selectors import LabelSelector
 from shared.api.crds.flavor import flavor_schema
-from shared.api.crds.parts import Schema
+from shared.api.crds.parts import MAX_NAME, Schema
 from shared.api.crds.quotagroup import quotagroup_schema
 from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
 from shared.api.durations import LONGEST, LONGEST_TEXT, read_stored_duration
@@ -40,6 +40,7 @@ from shared.quota.model.tree import (
     Group,
     Preemption,
     QueueingStrategy,
+    QueueOrder,
     ReclaimOverrides,
     StartupOverrides,
     StopPolicy,
@@ -100,6 +101,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         reclaim=_reclaim(spec.reclaim, found),
         startup=_startup(spec.startup, found),
         patience=_duration(spec.queueing.patience, "spec.queueing.patience", found),
+        order_weights=_order_weights(spec.queueing.weights, found),
         uid=view.metadata.uid,
         created=view.metadata.created if view.metadata.creation_timestamp else None,
         **_words(spec, found),
@@ -193,6 +195,20 @@ def _amounts(quantities: ResourceList, entry: str, limit: str, found: list[Unrea
     return amounts or NOTHING
 
 
+def _order_weights(weights: ResourceList, found: list[Unread]) -> Amounts:
+    """Return the weights in thousandths, rounded up."""
+    amounts: dict[str, int] = {}
+    for name, weight in weights.items():
+        try:
+            if isinstance(weight, float):
+                raise QuantityError(f"{weight!r} is a number with a point; write it as text, in quotes")
+            amounts[name] = read_amount("cpu", weight)
+        except QuantityError as error:
+            field = f"spec.queueing.weights[{name[:MAX_NAME]}]"
+            found.append(Unread(BAD_QUANTITY, field, f"weight of {name[:MAX_NAME]!r}: {error}"))
+    return amounts or NOTHING
+
+
 def _selector(spec: SelectorSpec | None) -> LabelSelector | None:
     if spec is None:
         return None
@@ -204,6 +220,7 @@ def _words(spec: QuotaGroupSpec, found: list[Unread]) -> dict[str, Any]:
     fungibility = spec.flavor_fungibility
     borrow, reclaim = fungibility.when_can_borrow, fungibility.when_can_reclaim
     words = {
+        "order": _word(spec.queueing.order, QueueOrder, "spec.queueing.order", found),
         "queueing": _word(spec.queueing.strategy, QueueingStrategy, "spec.queueing.strategy", found),
         "when_can_borrow": _word(borrow, WhenCanBorrow, "spec.flavorFungibility.whenCanBorrow", found),
         "when_can_reclaim": _word(reclaim, WhenCanReclaim, "spec.flavorFungibility.whenCanReclaim", found),

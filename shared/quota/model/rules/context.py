@@ -1,6 +1,6 @@
 """What a rule may read beside the tree itself: flavors, each group's workloads, capacity, the depth allowed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,6 +46,9 @@ class Context:
     """Whether capacity comes from nodes, so that it matters which nodes a flavor has."""
     measured: frozenset[str] | None = None
     """The flavors whose capacity is known; None: all. A flavor that was just created is not measured yet."""
+
+    namespaces: Collection[str] | None = None
+    """The names of all namespaces; None: not known."""
 
     def has_flavor(self, name: str) -> bool:
         """Return whether the flavor exists; `default` does from the first start."""

@@ -8,7 +8,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups import hierarchy, lifecycle, maxima, names, quantities, selectors, sums
+from shared.quota.model.rules.groups import hierarchy, lifecycle, maxima, names, quantities, queueing, selectors, sums
 from shared.quota.model.tree import ROOT, Group, Tree
 
 Reads = frozenset[str]
@@ -116,6 +116,7 @@ OWN_RULES: Final = (
     OwnRule(("BadName",), names.check_names, NAME | PARENT | QUOTAS),
     OwnRule(("TooManyEntries",), names.check_counts, QUOTAS),
     OwnRule(("BadQuantity",), quantities.check_quantities, QUOTAS | UNREAD),
+    OwnRule(("BadWeight",), queueing.check_order_weights, frozenset({"order_weights"})),
     OwnRule(("MinAboveMax",), quantities.check_min_within_max, QUOTAS),
     OwnRule(("LendingLimitAboveMin",), quantities.check_lending_within_min, QUOTAS),
     OwnRule(("UncoveredResource",), quantities.check_covered, QUOTAS),
@@ -146,6 +147,14 @@ TREE_RULES: Final = (
         PARENT | QUOTAS,
         parents,
         lambda _tree, _context: (ROOT,),
+        only_warns=True,
+    ),
+    TreeRule(
+        ("UnusedWeight",),
+        queueing.warn_unused_weights,
+        KIND | frozenset({"order", "order_weights"}),
+        itself,
+        all_groups,
         only_warns=True,
     ),
     TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, all_parents, only_warns=True),

@@ -7,15 +7,19 @@ from random import Random
 
 import pytest
 
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.group_history import past_use_to_write, with_past_use
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.inputs.written_status import NO_PAST_USE, read_history
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, pending, world
+from tests.builders import NOW, after, pending, world
 
+HOUR = timedelta(hours=1)
 STEP = timedelta(seconds=10)
 TWELVE = "root 6\n" + "\n".join(f"  l{index:02} ..6" for index in range(12))
 
@@ -106,4 +110,57 @@ def test_parents_share_over_time() -> None:
     queues = Queues(groups, 1, (60, 60), Random(4))
     used = queues.run(1500)
     assert max(used.values()) - min(used.values()) <= 12
+    assert queues.evictions == 0
+
+
+class Namespaces(Queues):
+    """One leaf in which namespaces, or users of one namespace, have endless queues; the first has 500 jobs in it."""
+
+    def __init__(self, order: str, seconds: tuple[int, int], dice: Random) -> None:
+        self._by_user = order == "by-user"
+        super().__init__(f"root 10\n  a ..10 {order}", 1, seconds, dice)
+        first = [(None, self._job_of("x", after(-100))) for _ in range(500)]
+        self.world = self.world.with_changes(
+            [*first, *((None, self._job_of(each, NOW)) for each in "yz" for _ in range(20))]
+        )
+        self.shares = dict.fromkeys("xyz", 0)
+
+    def run_with_new_leaders(self, cycles: int, every: int) -> Mapping[str, int]:
+        """Live through so many cycles; every so many, another leader goes on from what the status says."""
+        history, snapshot, cache, now = UseHistory(HOUR), None, CycleCache(), NOW
+        for cycle in range(cycles):
+            if cycle and cycle % every == 0:
+                written = past_use_to_write("a", history, NO_PAST_USE)
+                assert set(written.requesters) == {"x", "y", "z"}
+                status = with_past_use(QuotaGroupStatus(), written)
+                history, snapshot, cache = read_history([("a", status)], HOUR, now), None, CycleCache()
+            history = history.after(self._without_ended(now), now)
+            self.world = history.put_into(self.world)
+            snapshot = self._decide(now, snapshot, cache)
+            for each in self.world.workloads_of("a").admitted:
+                self.shares[self._requester(each)] += 1
+            now += STEP
+        return self.shares
+
+    def _requester(self, job: Workload) -> str:
+        return job.user or job.key.partition("/")[0]
+
+    def _job_of(self, requester: str, now: datetime) -> Workload:
+        self._made += 1
+        fields = {"user": requester} if self._by_user else {"namespace": requester}
+        return pending("a", 1, f"{requester}-{self._made}", created=now, **fields)
+
+    def _job(self, leaf: str, now: datetime) -> Workload:
+        return self._job_of(self._dice.choice("yz"), now)
+
+
+@pytest.mark.parametrize("every", [10_000, 500], ids=["one leader", "another leader after 83 minutes"])
+@pytest.mark.parametrize("order", ["by-namespace", "by-user"])
+@pytest.mark.parametrize("seconds", [(60, 60), (20, 600)], ids=["jobs of a minute", "jobs of all lengths"])
+def test_each_gets_a_third_also_if_one_queued_500_first(seconds: tuple[int, int], order: str, every: int) -> None:
+    queues = Namespaces(order, seconds, Random(7))
+    shares = queues.run_with_new_leaders(850, every)
+    job = seconds[1] // 10
+    assert sum(shares.values()) == 10 * 850
+    assert max(shares.values()) - min(shares.values()) <= 2 * job
     assert queues.evictions == 0

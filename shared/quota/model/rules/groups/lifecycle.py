@@ -19,6 +19,8 @@ SETTINGS: Final = (
     "require_requests",
     "queueing",
     "patience",
+    "order",
+    "order_weights",
     "when_can_borrow",
     "when_can_reclaim",
     "preemption",

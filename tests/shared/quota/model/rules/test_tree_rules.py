@@ -11,7 +11,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
 from shared.quota.model.rules.groups.hierarchy import cycle_heads
 from shared.quota.model.settings import BlockAdmission, GroupMaxima, QueueingMaxima, ReclaimMaxima, StartupMaxima
-from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides
+from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Group, QueueOrder, ReclaimOverrides, StartupOverrides
 from shared.resources import FlavorResource
 from tests.trees import group, tree
 
@@ -281,6 +281,30 @@ def test_edit_is_accepted_with_its_warning(case: Warned) -> None:
     assert (found.violations, [each.text for each in found.warnings]) == ((), [case.text])
     assert rules.check_change(before, before.with_group(silent), silent.name, CONTEXT) == rules.NO_FINDINGS
     assert [each.text for each in rules.check_tree(before.with_group(warned), CONTEXT).warnings] == [case.text]
+
+
+@pytest.mark.parametrize(
+    ("order", "weights", "warns"),
+    [
+        pytest.param(QueueOrder.NAMESPACE, {"here": 2000}, "", id="of a namespace that exists"),
+        pytest.param(QueueOrder.NAMESPACE, {"gone": 2000}, "there is no namespace gone", id="of one that does not"),
+        pytest.param(QueueOrder.USER, {"ann": 1, NAMESPACE_ACCOUNTS + "here": 1}, "", id="of users, who are not known"),
+        pytest.param(QueueOrder.USER, {NAMESPACE_ACCOUNTS + "gone": 1}, "there is no namespace", id="of accounts"),
+        pytest.param(QueueOrder.AGE, {"here": 1}, "weights have no effect, because the order is Age", id="by age"),
+    ],
+)
+def test_a_weight_without_effect_is_accepted_with_a_warning(
+    order: QueueOrder, weights: dict[str, int], warns: str
+) -> None:
+    edited = replace(group("a 1"), order=order, order_weights=weights)
+    context = Context(FLAVORS, namespaces={"here"})
+    found = rules.check_change(tree(""), tree("").with_group(edited), "a", context)
+    assert found.violations == ()
+    assert [(each.rule, each.message.startswith(warns)) for each in found.warnings] == (
+        [("UnusedWeight", True)] if warns else []
+    )
+    unknown = rules.check_change(tree(""), tree("").with_group(edited), "a", Context(FLAVORS))
+    assert bool(unknown.warnings) is (order is QueueOrder.AGE)
 
 
 def test_unknown_capacity_is_not_compared() -> None:
