@@ -48,6 +48,10 @@ WAITING: Final = "quotree.dev/waiting"
 """Why a workload that has waited for a while does so; for people, and gone when it starts."""
 INJECTED: Final = "quotree.dev/injected"
 """What the webhook put into the pod template for the flavor, so that exactly that can be taken out again."""
+USER: Final = "quotree.dev/user"
+"""Who created the workload or moved it to its group, where the order of that group is by user; no JSON."""
+MAX_USER: Final = 253
+"""How many characters the name of a user has who counts alone in the order of a leaf."""
 
 GATE: Final = ADMISSION
 
@@ -71,6 +75,17 @@ JOB_CONTROLLERS: Final = ("system:serviceaccount:kube-system:job-controller", "s
 def is_own(annotation: str) -> bool:
     """Return whether this annotation is Quotree's: no user may write it."""
     return annotation.startswith(PREFIX)
+
+
+def is_person(user: str) -> bool:
+    """Return whether this user counts alone in the order of a leaf; `system:` names are Kubernetes' own accounts."""
+    return 0 < len(user) <= MAX_USER and not user.startswith("system:")
+
+
+def creator_in(annotations: Mapping[str, str]) -> str:
+    """Return the user for whom the workload counts; empty: for its namespace."""
+    user = annotations.get(USER, "")
+    return user if is_person(user) else ""
 
 
 def read_pod_group_size(text: str) -> int | None:

@@ -21,6 +21,8 @@ from shared.api.names import (
     REQUEUE,
     TRUE,
     UNIT_LABEL,
+    USER,
+    is_person,
 )
 from shared.api.patches import Operation, drop_members, set_members
 from shared.api.review import Review
@@ -28,11 +30,12 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_child_kept, check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD
+from shared.quota.model.tree import QueueOrder
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict
 from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import Cover, ReviewContext
-from webhook.workloads.workload_side import annotation_of, name_of, own_annotations
+from webhook.workloads.workload_side import annotation_of, as_judged, name_of, own_annotations
 
 
 def check_sizes(
@@ -69,14 +72,36 @@ def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, err
     return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
 
 
-def expected_annotations(edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None) -> dict[str, str]:
+def user_annotation(group: str, old: Metadata | None, old_group: str | None, context: ReviewContext) -> dict[str, str]:
+    """Return the annotation with the user of the request, for a workload that is created in or moved to a leaf by user.
+
+    It says for whom the workload counts there, and is never written again. What Kubernetes' own accounts create counts
+    for its namespace. `old` None: it is being created.
+    """
+    leaf, user = context.quota.tree.get(group), context.quota.user
+    if leaf is None or leaf.order is not QueueOrder.USER or not is_person(user):
+        return {}
+    if old is not None and (group == old_group or USER in as_judged(old, old_group).annotations):
+        return {}
+    return {USER: user}
+
+
+def own_name(annotations: Mapping[str, str], context: ReviewContext) -> dict[str, str]:
+    """Return the annotation that `user_annotation` gives, if it is there: another replica's tree might lag."""
+    user = context.quota.user
+    return {USER: user} if is_person(user) and annotations.get(USER) == user else {}
+
+
+def expected_annotations(
+    edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None, user: Mapping[str, str]
+) -> dict[str, str]:
     """Quotree's annotations after an owner's edit: the previous ones with what the mutation adds.
 
     `injected` None: nothing can be injected now. Otherwise it might have been or not yet, because another replica's
-    view might lag.
+    view might lag. `user`: what `own_name` gives where the edit changes the group.
     """
     old, new = edit.old, edit.new
-    expected = own_annotations(old.annotations)
+    expected = {**user, **own_annotations(old.annotations)}
     requeue = edit.expected_text(now)
     if requeue is not None:
         expected[REQUEUE] = requeue

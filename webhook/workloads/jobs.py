@@ -35,6 +35,8 @@ from webhook.workloads.common import (
     group_label,
     judge_unreadable,
     metadata_operations,
+    own_name,
+    user_annotation,
 )
 from webhook.workloads.job_review import KIND, JobReview, read_job_review
 from webhook.workloads.review_context import ReviewContext
@@ -85,7 +87,8 @@ def _place(edit: JobReview, injected: InjectedAnnotation | None) -> list[Operati
 def _label_and_annotate(edit: JobReview, group: str, injected: InjectedAnnotation | None) -> list[Operation]:
     """Set the group, the injected placement and, for an owner's edit, the hold label or the queue place."""
     job, old, labels = edit.job, edit.old, group_label(group)
-    annotations: dict[str, str] = {}
+    old_metadata = None if old is None else old.metadata
+    annotations = user_annotation(group, old_metadata, edit.old_group, edit.context)
     drop: tuple[str, ...] = ()
     if old is not None and edit.queue_edit is not None:
         if job.spec.suspend and not old.spec.suspend:
@@ -149,17 +152,18 @@ def _check_new(edit: JobReview, context: ReviewContext) -> Findings:
     own = Findings(
         (
             *check_not_started(submitted, None, edit.after.progress),
-            *check_annotations_untouched(submitted, *_annotations_at_creation(edit.after.workload)),
+            *check_annotations_untouched(submitted, *_annotations_at_creation(edit.after.workload, context)),
             *_check_template_annotations(submitted, job, {}),
         )
     )
     return own + check_new_workload(submitted, context.quota)
 
 
-def _annotations_at_creation(seen: WorkloadSide) -> tuple[dict[str, str], dict[str, str]]:
+def _annotations_at_creation(seen: WorkloadSide, context: ReviewContext) -> tuple[dict[str, str], dict[str, str]]:
     """Quotree's annotations as expected, and as given. Anything else was forged by the owner."""
     own = seen.annotations
-    return annotation_of(seen.pending_injection)[0] if INJECTED in own else {}, own
+    injected = annotation_of(seen.pending_injection)[0] if INJECTED in own else {}
+    return injected | own_name(own, context), own
 
 
 def _check_template_annotations(submitted: SubmittedWorkload, job: Job, before: Mapping[str, str]) -> list[Violation]:
@@ -185,7 +189,12 @@ def _check_changed(edit: JobReview, old: Job, context: ReviewContext) -> Finding
             after,
             before.progress,
             edit.after.progress,
-            expected_annotations(queue_edit, context.now, injected),
+            expected_annotations(
+                queue_edit,
+                context.now,
+                injected,
+                own_name(job.metadata.annotations, context) if group != edit.old_group else {},
+            ),
         ),
         context.quota,
     )

@@ -39,6 +39,8 @@ from webhook.workloads.common import (
     group_label,
     judge_unreadable,
     metadata_operations,
+    own_name,
+    user_annotation,
 )
 from webhook.workloads.governed.gated_kinds import pod_group_labels
 from webhook.workloads.queue_edit import QueueEdit
@@ -66,13 +68,16 @@ def mutate_pod(review: Review, context: ReviewContext) -> Verdict:
         return YES
     if review.operation is ReviewOperation.CREATE:
         labels = group_label(group) | pod_group_labels(pod.metadata, context.kinds)
-        operations = [*_gate(pod), *metadata_operations(pod.metadata, labels, {})]
+        user = user_annotation(group, None, None, context)
+        operations = [*_gate(pod), *metadata_operations(pod.metadata, labels, user)]
         return Allow(tuple(operations), audit={"group": group})
     old = read_pod(review.old_object)
     if old.has_ended or is_covered(old):
         return YES
     requeue = _queue_edit(old, pod, context).requeue(context.now)
-    annotations = {} if requeue is None else {REQUEUE: write_annotation(requeue)}
+    annotations = user_annotation(group, old.metadata, context.group_of(old.metadata.labels), context)
+    if requeue is not None:
+        annotations[REQUEUE] = write_annotation(requeue)
     operations = metadata_operations(pod.metadata, group_label(group), annotations)
     return Allow(tuple(operations)) if operations else YES
 
@@ -148,7 +153,8 @@ def _check_new(pod: Pod, review: Review, context: ReviewContext) -> Findings:
             else check_unmanaged(KIND, pod.metadata, context)
         )
     submitted = _submitted(pod, group, context)
-    forged = Findings(tuple(check_annotations_untouched(submitted, {}, own_annotations(pod.metadata.annotations))))
+    own = own_annotations(pod.metadata.annotations)
+    forged = Findings(tuple(check_annotations_untouched(submitted, own_name(own, context), own)))
     if _passes(pod, review, context):
         return forged
     held = Findings(tuple(check_not_started(submitted, None, _progress(pod, submitted))))
@@ -161,7 +167,8 @@ def _check_changed(old: Pod, pod: Pod, context: ReviewContext) -> Findings:
         return NO_FINDINGS
     before = None if was is None else _submitted(old, was, context)
     after = None if now is None else _submitted(pod, now, context)
-    expected = expected_annotations(_queue_edit(old, pod, context), context.now, None)
+    user = own_name(pod.metadata.annotations, context) if was != now else {}
+    expected = expected_annotations(_queue_edit(old, pod, context), context.now, None, user)
     edit = WorkloadEdit(before, after, _progress(old, before), _progress(pod, after), expected)
     if is_covered(old):
         return _check_covered_by_job(edit)

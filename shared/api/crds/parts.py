@@ -7,6 +7,7 @@ webhook; `Schema` is an OpenAPI v3 structural schema as a dict.
 from typing import Any, Final
 
 from shared.api.durations import DURATION_PATTERN, LONGEST_TEXT
+from shared.api.names import MAX_USER
 
 Schema = dict[str, Any]
 
@@ -16,7 +17,7 @@ MAX_ENTRIES: Final = 64
 MAX_CONDITIONS: Final = 16
 MAX_RESOURCES: Final = 64
 MAX_NAME: Final = 63
-MAX_REQUESTER: Final = 253
+MAX_REQUESTER: Final = MAX_USER
 """Of a namespace or user that has a weight in the order of a leaf."""
 MAX_WEIGHTS: Final = 200
 MAX_KEY: Final = 317

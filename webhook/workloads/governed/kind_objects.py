@@ -33,6 +33,8 @@ from webhook.workloads.common import (
     group_label,
     judge_unreadable,
     metadata_operations,
+    own_name,
+    user_annotation,
 )
 from webhook.workloads.governed.kind_review import (
     KindReview,
@@ -76,7 +78,8 @@ def mutate_kind_object(kind: Kind, review: Review, context: ReviewContext) -> Ve
 
 def _label_and_annotate(edit: KindReview, group: str, context: ReviewContext) -> list[Operation]:
     """Set the group and, for an owner's edit, the hold label or the queue place."""
-    labels, annotations, old = group_label(group), {}, edit.old
+    labels, old = group_label(group), edit.old
+    annotations = user_annotation(group, None if old is None else old.metadata, edit.old_group, context)
     if old is not None:
         if edit.seen.suspended and not old.suspended:
             labels |= {HOLD_LABEL: TRUE}
@@ -126,7 +129,7 @@ def _check_new(edit: KindReview, context: ReviewContext) -> Findings:
     forged = (
         *unfit,
         *check_not_started(submitted, None, progress_of(seen, edit.sets_after)),
-        *check_annotations_untouched(submitted, {}, own),
+        *check_annotations_untouched(submitted, own_name(own, context), own),
         *check_templates(edit.name, submitted, seen, ""),
     )
     found = Findings(forged) + check_new_workload(submitted, context.quota)
@@ -146,7 +149,12 @@ def _check_changed(edit: KindReview, old: KindObject, context: ReviewContext) ->
         after,
         replace(progress_of(old, ()), peak={}),
         replace(progress_of(seen, ()), peak={}),
-        expected_annotations(queue_edit(edit, old), context.now, None),
+        expected_annotations(
+            queue_edit(edit, old),
+            context.now,
+            None,
+            own_name(seen.metadata.annotations, context) if edit.group != edit.old_group else {},
+        ),
     )
     found = Findings(broken) + check_edit(changed, context.quota)
     if after is None:

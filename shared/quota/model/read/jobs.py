@@ -17,7 +17,16 @@ from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
-from shared.api.names import FALSE, FLAVOR_LABEL, HOLD_GATE_PREFIX, HOLD_LABEL, PREEMPTIBLE_LABEL, TRUE, hold_gates
+from shared.api.names import (
+    FALSE,
+    FLAVOR_LABEL,
+    HOLD_GATE_PREFIX,
+    HOLD_LABEL,
+    PREEMPTIBLE_LABEL,
+    TRUE,
+    creator_in,
+    hold_gates,
+)
 from shared.api.reading import aware
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
@@ -211,6 +220,7 @@ class WorkloadDraft:
             queued=_queued(self.metadata, self.annotations, settings),
             uid=self.metadata.uid,
             kind=self.kind,
+            user=creator_in(self.metadata.annotations),
             priority=around.priorities.of_pod(self.spec),
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
