@@ -4,7 +4,6 @@ See docs/specification.md §9.7.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
 from shared.api.quotagroup import QuotaGroup
@@ -14,22 +13,9 @@ from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodA
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
 from shared.resources import FlavorResource
+from shared.text.quantities import hours, unit_of
 
 PARTS: Final = ("used", "withinMin", "borrowed", "lent", "lost")
-_MILLISECONDS: Final = 3_600_000
-_UNITS: Final = {"cpu": ("cores", 1000), "memory": ("GiB", 2**30), "ephemeral-storage": ("GiB", 2**30)}
-_CENT: Final = Decimal("0.01")
-
-
-def unit_of(resource: str) -> str:
-    """Return what hours of this resource count, such as GiB."""
-    return _UNITS.get(resource, (resource, 1))[0]
-
-
-def hours(resource: str, amount: int) -> str:
-    """Return base units times milliseconds as hours of the resource's unit, with two decimals."""
-    found = Decimal(amount) / (_MILLISECONDS * _UNITS.get(resource, ("", 1))[1])
-    return str(found.quantize(_CENT, ROUND_HALF_EVEN))
 
 
 def months_of(groups: Iterable[QuotaGroup]) -> list[str]:

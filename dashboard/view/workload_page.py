@@ -22,6 +22,7 @@ from shared.text.explanation import (
     eviction_text,
     flavor_name,
     missing_text,
+    order_text,
     running_lines,
 )
 from shared.text.holders import fate_text, named
@@ -107,6 +108,8 @@ def _facts(workload: Workload, data: Json) -> Iterator[tuple[str, str]]:
         yield "Preemptible", "no: it is never evicted, and starts only within min"
     if data["position"]:
         yield "Place in its queue", str(data["position"])
+        if data.get("order"):
+            yield "Why there", order_text(data["order"], data["position"])
     if data["state"] == "Pending" and "entitled" in data:
         yield "Entitled", "yes" if data["entitled"] else "no"
     if data.get("behind"):

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shared.json_data import Json
+from shared.quota.model.tree import NAMESPACE_ACCOUNTS, WHOLE_WEIGHT
+from shared.resources import write_quantity
 from shared.text.holders import BECAUSE, folded, holder_lines, named
-from shared.text.quantities import readable
+from shared.text.quantities import hours, readable, unit_of
 from shared.text.remedies import folded_remedies, remedy_lines
 from shared.text.times import moment_text
 
@@ -52,6 +54,8 @@ def _head(data: Json) -> Iterator[str]:
     place = f", place {data['position']} in its queue" if data["position"] else ""
     entitled = " entitled," if data["entitled"] else " not entitled," if data["state"] == "Pending" else ""
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
+    if data.get("order") and data["position"]:
+        yield order_text(data["order"], data["position"])
     if data.get("startsAt") and not data["remedies"] and data["state"] == "Pending":
         yield f"starts by itself at {moment_text(data['startsAt'])}"
     if data.get("behind"):
@@ -62,6 +66,31 @@ def _head(data: Json) -> Iterator[str]:
         yield eviction_text(data["lastEviction"])
     if data.get("admission"):
         yield from running_lines(data["admission"])
+
+
+def order_text(order: Json, position: int) -> str:
+    """Return why a workload has its place: `place 14: namespace a has used 3.10 gpu-hours of late, b 0.40`."""
+    resource, (own, *others) = order["resource"], order["requesters"]
+    unit = f" {unit_of(resource)}-hours" if resource else ""
+    used = f"{requester_text(order['by'], own['name'])} has used {_hours(resource, own)}{unit} of late{_weight(own)}"
+    rest = [f"{requester_text('', each['name'])} {_hours(resource, each)}{_weight(each)}" for each in others]
+    return ", ".join([f"place {position}: {used}", *rest])
+
+
+def requester_text(order: str, name: str) -> str:
+    """Return a requester for people: `namespace team-a` or `user ann`; `order` empty: without the first word."""
+    namespace = name.removeprefix(NAMESPACE_ACCOUNTS)
+    if namespace != name:
+        return f"accounts of namespace {namespace}"
+    return f"{order.lower()} {name}".strip()
+
+
+def _hours(resource: str, share: Json) -> str:
+    return hours(resource, share["amount"]) if share["amount"] else "0"
+
+
+def _weight(share: Json) -> str:
+    return "" if share["weight"] == WHOLE_WEIGHT else f" (weight {write_quantity('cpu', share['weight'])})"
 
 
 def _with_title(remedies: Iterator[str]) -> Iterator[str]:

@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from cli.render.account_report import as_csv, as_html, as_markdown
-from cli.render.account_rows import account_rows, chosen_month, hours
+from cli.render.account_rows import account_rows, chosen_month
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.written_accounts import read_account, write_account
 from shared.resources import FlavorResource
+from shared.text.quantities import hours
 
 CPU = FlavorResource("a100", "cpu")
 MEMORY = FlavorResource("a100", "memory")

@@ -32,6 +32,8 @@ def redacted(data: Json, namespace: str) -> Json:
         found["lastEviction"] = {name: value for name, value in last.items() if name != "for"}
     if "behind" in data and namespace_of(data["behind"]["workload"]) != namespace:
         found["behind"] = {name: value for name, value in data["behind"].items() if name != "workload"}
+    if "order" in data:
+        found["order"] = {**data["order"], "requesters": data["order"]["requesters"][:1]}
     return found
 
 

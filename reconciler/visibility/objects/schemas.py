@@ -132,6 +132,20 @@ EXPLANATION_STATUS: Final = members(
         workload=text("The workload; absent for one of another namespace."),
         group=text("Its group."),
     ),
+    order=members(
+        "What gives it its place, where the order of its group is by namespace or user.",
+        by=text("Namespace or User."),
+        resource=text("The resource of which the largest part of the capacity was used."),
+        requesters=each(
+            "Its own namespace or user; others are not shown here.",
+            members(
+                "One namespace or user.",
+                name=text("Its name."),
+                amount=whole("Decayed past use, and six minutes of what is used now: base units times milliseconds."),
+                weight=whole("Its weight, in thousandths."),
+            ),
+        ),
+    ),
     evictions=whole("How often it was evicted."),
     admission={
         "type": "object",

@@ -178,6 +178,19 @@ def test_webhooks_own_annotations_are_left_to_it_where_it_judges(policed: Admiss
     assert BY_QUOTREE in create(policed, job("elsewhere", labels=group, annotations=FORGED))
 
 
+def test_ones_own_name_is_the_only_user_that_can_be_written(policed: AdmissionSetup) -> None:
+    group, me = {"quotree.dev/group": "vision"}, ("--as", "ann", "--as-group", "system:masters")
+    own, others = {"quotree.dev/user": "ann"}, {"quotree.dev/user": "bob"}
+    assert create(policed, job("own", labels=group, annotations=own), *me).endswith("created")
+    assert create(policed, pod("own", labels=group, annotations=own), *me).endswith("created")
+    assert BY_QUOTREE in create(policed, job("other", labels=group, annotations=others), *me)
+    assert BY_QUOTREE in create(policed, pod("unmanaged", annotations=own), *me)
+    changed = policed.control_plane.kubectl(
+        "annotate", "--overwrite", "job/own", "quotree.dev/user=bob", *me, check=False
+    )
+    assert BY_QUOTREE in words(changed)
+
+
 def test_object_full_of_other_annotations_is_judged(policed: AdmissionSetup) -> None:
     many = {f"{number:x}": "" for number in range(45_000)}
     assert create(policed, pod("many", annotations=many)) == "pod/many created"

@@ -17,6 +17,7 @@ from shared.quota.decide.explain.explanation import (
     WorkloadExplanation,
 )
 from shared.quota.decide.explain.holders import Holder
+from shared.quota.decide.explain.queue_order import OrderExplanation
 from shared.quota.decide.explain.running import RunningExplanation
 from shared.quota.decide.simulate.json_output import flavors_as_data
 from shared.quota.model.workload import Eviction, Workload
@@ -42,6 +43,8 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names:
     }
     if explanation.behind is not None:
         data["behind"] = {"workload": explanation.behind.key, "group": explanation.behind.group}
+    if explanation.order is not None:
+        data["order"] = order_as_data(explanation.order)
     if workload.evictions:
         data["evictions"] = workload.evictions
     if workload.eviction is not None:
@@ -49,6 +52,12 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names:
     if explanation.running is not None:
         data["admission"] = running_as_data(explanation.running)
     return data
+
+
+def order_as_data(order: OrderExplanation) -> Json:
+    """Return what gives a workload its place: `amount` in base units times milliseconds, `weight` in thousandths."""
+    shares = [{"name": each.name, "amount": each.amount, "weight": each.weight} for each in order.shares]
+    return {"by": order.order.value, "resource": order.resource, "requesters": shares}
 
 
 def _flavors_that_matter(explanation: WorkloadExplanation) -> Iterator[FlavorExplanation]:

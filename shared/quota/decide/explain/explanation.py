@@ -12,6 +12,7 @@ from shared.quota.decide.decisions import Plan, WaitReason
 from shared.quota.decide.explain.holders import Holder, Waiting, holders_of
 from shared.quota.decide.explain.missing_capacity import MissingCapacity
 from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.explain.queue_order import OrderExplanation, explain_order
 from shared.quota.decide.explain.running import RunningExplanation, explain_running
 from shared.quota.decide.explain.shortage import Shortage, below_node, beyond_min, beyond_runtime, worst
 from shared.quota.decide.state.flavor_assignment import assignments_of
@@ -103,6 +104,8 @@ class WorkloadExplanation:
     """Of an admitted workload."""
     behind: Workload | None = None
     """The workload for which it waits, as in WaitExplanation."""
+    order: OrderExplanation | None = None
+    """Why it has its place, where the order of its leaf is by namespace or user."""
 
 
 def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExplanation:
@@ -122,6 +125,7 @@ def explain(snapshot: Snapshot, plan: Plan, workload: Workload) -> WorkloadExpla
         message=why.message if why is not None else f"{workload.kind} {workload.key!r} starts now",
         flavors=flavors,
         behind=why.behind if why is not None else None,
+        order=explain_order(leaf, workload),
     )
 
 

@@ -43,26 +43,44 @@ class RequesterOrder:
         found = list(pending)
         if self.order is QueueOrder.AGE or len(found) < 2:
             return tuple(found)
-        unit = {resource: (1 << _SHARP) // amount for resource, amount in self.capacity.items() if amount > 0}
+        unit = self._unit()
         sums: dict[str, dict[str, int]] = {}
         places: list[tuple[int, bool, int, int]] = []
         for number, workload in enumerate(found):
             requester = requester_of(self.order, workload)
             own = sums.get(requester)
             if own is None:
-                own = sums[requester] = {
-                    resource: unit[resource] * amount
-                    for resource, amount in self.use_of(requester).items()
-                    if resource in unit
-                }
-            weight = self.weights.get(requester, WHOLE_WEIGHT)
-            share = max(own.values(), default=0) * WHOLE_WEIGHT // weight if weight > 0 else 0
-            places.append((-workload.priority, weight <= 0, share, number))
+                own = sums[requester] = self._parts(requester, unit)
+            places.append((-workload.priority, *self._share(requester, own), number))
             for resource, amount in workload.request.items():
                 if resource in unit:
                     own[resource] = own.get(resource, 0) + unit[resource] * amount * _SPAN
         places.sort()
         return tuple([found[number] for *_, number in places])
+
+    def _unit(self) -> Amounts:
+        """resource -> which part of the capacity one base unit for a millisecond is; none for what has no capacity."""
+        return {resource: (1 << _SHARP) // amount for resource, amount in self.capacity.items() if amount > 0}
+
+    def _parts(self, requester: str, unit: Amounts) -> dict[str, int]:
+        """Return what counts for the requester before anything that waits, by resource."""
+        return {
+            resource: unit[resource] * each for resource, each in self.use_of(requester).items() if resource in unit
+        }
+
+    def _share(self, requester: str, parts: Amounts) -> tuple[bool, int]:
+        """Return (weight 0, the largest part for its weight)."""
+        weight = self.weights.get(requester, WHOLE_WEIGHT)
+        return weight <= 0, max(parts.values(), default=0) * WHOLE_WEIGHT // weight if weight > 0 else 0
+
+    def share_of(self, requester: str) -> tuple[bool, int]:
+        """Return what requesters are compared by before anything that waits: the least comes first."""
+        return self._share(requester, self._parts(requester, self._unit()))
+
+    def leading_resource(self, requester: str) -> str:
+        """Return the resource of which the requester's part is the largest; empty if it has used nothing."""
+        parts = {name: part for name, part in self._parts(requester, self._unit()).items() if part}
+        return min(parts, key=lambda name: (-parts[name], name), default="")
 
     def use_of(self, requester: str) -> Amounts:
         """resource -> what counts for this requester before anything that waits, in base units times milliseconds."""
