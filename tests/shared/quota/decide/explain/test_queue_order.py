@@ -52,7 +52,7 @@ def test_users_and_the_accounts_of_a_namespace_are_named() -> None:
     )
 
 
-def test_a_weight_is_said() -> None:
+def test_a_weight_is_shown() -> None:
     found = contended("by-namespace")
     leaf = replace(found.tree["a"], order_weights={"busy": 2500})
     data = explained(replace(found, tree=found.tree.with_group(leaf)), "busy/j0")
@@ -64,5 +64,5 @@ def test_age_needs_no_explanation() -> None:
 
 
 def test_tenants_do_not_see_what_others_have_used() -> None:
-    told = redacted(explained(contended("by-namespace"), "busy/j1"), "busy")
-    assert [each["name"] for each in told["order"]["requesters"]] == ["busy"]
+    shown = redacted(explained(contended("by-namespace"), "busy/j1"), "busy")
+    assert [each["name"] for each in shown["order"]["requesters"]] == ["busy"]
