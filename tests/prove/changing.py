@@ -53,7 +53,12 @@ def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, s
     if kind == 6:
         past_use = {name: {key: 2 * amount for key, amount in own.items()} for name, own in world.past_use.items()}
         kept = {name: own for name, own in past_use.items() if dice.chance(70)}
-        return replace(world, past_use=kept), now, "more past use"
+        requesters = {
+            name: {who: {each: 2 * amount + 1 for each, amount in use.items()} for who, use in own.items()}
+            for name, own in world.requester_use.items()
+            if dice.chance(70)
+        }
+        return replace(world, past_use=kept, requester_use=requesters), now, "more past use"
     return world, now + timedelta(minutes=dice.between(0, 3)), "time"
 
 
@@ -100,7 +105,13 @@ def _rebuilt(world: World) -> World:
     work = [each for workloads in world.workload_sets.values() for each in workloads.by_id.values()]
     fresh = World.of(replace(world.tree), list(world.flavors.values()), work, world.nodes, replace(world.settings))
     past_use = {name: dict(by_key) for name, by_key in world.past_use.items()}
-    return replace(fresh, unmanaged=dict(world.unmanaged), system=dict(world.system), past_use=past_use)
+    return replace(
+        fresh,
+        unmanaged=dict(world.unmanaged),
+        system=dict(world.system),
+        past_use=past_use,
+        requester_use={name: dict(own) for name, own in world.requester_use.items()},
+    )
 
 
 def unequal(one: Snapshot, other: Snapshot) -> Iterator[str]:

@@ -41,7 +41,7 @@ def world_of(inputs: ReferenceInputs) -> World:
         inputs.nodes,
         settings=replace(inputs.settings, capacity=given),
     )
-    return replace(world, unmanaged=inputs.unmanaged, past_use=inputs.past_use)
+    return replace(world, unmanaged=inputs.unmanaged, past_use=inputs.past_use, requester_use=inputs.requester_use)
 
 
 def measure_inputs(inputs: ReferenceInputs) -> Snapshot:
@@ -52,6 +52,7 @@ def differences(inputs: ReferenceInputs) -> Iterator[str]:
     """One line per number that the two engines do not agree on."""
     snapshot = measure_inputs(inputs)
     reference = Reference(inputs)
+    yield from _other_orders(snapshot, reference)
     for name in reference.groups:
         for key in reference.keys:
             found = snapshot.numbers[name].get(key, NO_NUMBERS)
@@ -63,6 +64,15 @@ def differences(inputs: ReferenceInputs) -> Iterator[str]:
                 expected = getattr(reference, word)(name, key)
                 if getattr(found, word) != expected:
                     yield f"{name} {key} {word}: reference {expected}, engine {getattr(found, word)}"
+
+
+def _other_orders(snapshot: Snapshot, reference: Reference) -> Iterator[str]:
+    """The leaves whose queues the two engines order in another way."""
+    for name, leaf in snapshot.leaves.items():
+        expected = [work.key for work in reference.queue(name) if reference.is_considered(work)]
+        found = [work.key for work in leaf.pending]
+        if leaf.may_start and found != expected:
+            yield f"{name} order: reference {expected}, engine {found}"
 
 
 def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:

@@ -28,6 +28,7 @@ from shared.quota.model.tree import (
     Group,
     Preemption,
     QueueingStrategy,
+    QueueOrder,
     ReclaimOverrides,
     StopPolicy,
     Tree,
@@ -150,7 +151,7 @@ def _group(group: Group) -> Manifest:
             "whenCanReclaim": group.when_can_reclaim.value,
         },
         "preemption": {"withinGroup": group.preemption.value},
-        "queueing": {"strategy": group.queueing.value} | _patience(group),
+        "queueing": {"strategy": group.queueing.value} | _patience(group) | _order(group),
         "stopPolicy": group.stop_policy.value,
         "reclaim": _overrides(group.reclaim),
     }
@@ -175,6 +176,8 @@ def _job(work: Workload) -> Manifest:
         flavors, pod_sets = split(work.admission.flavors)
         held = {"flavors": flavors or {}, "podSets": pod_sets, "time": work.admission.since.isoformat()}
         metadata["annotations"] = {"quotree.dev/admission": json.dumps(held)}
+    if work.user:
+        metadata.setdefault("annotations", {})["quotree.dev/user"] = work.user
     pod: Manifest = {
         "restartPolicy": "Never",
         "containers": [{"name": "main", "image": "work", "resources": {"requests": _write(work.request)}}],
@@ -280,6 +283,15 @@ def _patience(group: Group) -> Manifest:
     return {} if group.patience is None else {"patience": _seconds(group.patience)}
 
 
+def _order(group: Group) -> Manifest:
+    weights = {name: f"{weight}m" for name, weight in group.order_weights.items()}
+    return {} if group.order is QueueOrder.AGE else {"order": group.order.value, "weights": weights}
+
+
+def _read_weights(written: Manifest) -> dict[str, int]:
+    return {name: int(text.removesuffix("m")) for name, text in written.get("weights", {}).items()}
+
+
 def _read_patience(written: Manifest) -> timedelta | None:
     return _duration(written["patience"]) if "patience" in written else None
 
@@ -306,6 +318,8 @@ def _read_group(manifest: Manifest) -> Group:
         allow_lending=spec["allowLending"],
         queueing=QueueingStrategy(spec["queueing"]["strategy"]),
         patience=_read_patience(spec["queueing"]),
+        order=QueueOrder(spec["queueing"].get("order", "Age")),
+        order_weights=_read_weights(spec["queueing"]),
         when_can_borrow=WhenCanBorrow(spec["flavorFungibility"]["whenCanBorrow"]),
         when_can_reclaim=WhenCanReclaim(spec["flavorFungibility"]["whenCanReclaim"]),
         preemption=Preemption(spec["preemption"]["withinGroup"]),
@@ -333,5 +347,6 @@ def _read_job(key: str, manifest: Manifest) -> Workload:
         priority=int(pod.get("priorityClassName", "p0")[1:]),
         preemptible=metadata["labels"].get("quotree.dev/preemptible") != "false",
         only_flavor=metadata["labels"].get("quotree.dev/flavor"),
+        user=metadata.get("annotations", {}).get("quotree.dev/user", ""),
         admission=admission,
     )

@@ -6,13 +6,14 @@ from datetime import timedelta
 from shared.api.core.placement import ANYWHERE
 from shared.api.names import MAIN_POD_SET
 from shared.quota.model.settings import CapacitySource, QuotaSettings
-from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, StopPolicy, Tree
+from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, QueueOrder, StopPolicy, Tree
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.placements import random_flavor, random_nodes, random_placement
 from tests.prove.pod_sets import in_sets, random_pod_sets
 from tests.prove.random_draw import Dice
+from tests.prove.requesters import NAMESPACES, USERS, by_requester, with_order
 from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs
 
 RESOURCES = ("cpu", "memory", "gpu")
@@ -39,7 +40,7 @@ def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceI
     tree = random_tree(dice, shape, groups)
     from_nodes = not from_groups and dice.chance(25)
     by_hand = 0 if from_groups else 20 if from_nodes else 95
-    return ReferenceInputs(
+    inputs = ReferenceInputs(
         tree=tree,
         workloads=random_work(dice, shape, tree, work),
         capacity={key: _amount(dice, shape.scale * 2) for key in shape.keys if dice.chance(by_hand)},
@@ -51,6 +52,25 @@ def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceI
         settings=QuotaSettings(capacity_source=CapacitySource.GROUPS if from_groups else CapacitySource.NODES),
         past_use=random_past_use(dice, shape, tree) if dice.chance(60) else {},
     )
+    return in_turns(dice, inputs) if dice.chance(30) else inputs
+
+
+def in_turns(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:
+    """The same with leaves in which namespaces or users take turns. Drawn last: the rest stays."""
+    groups = [with_order(dice, group) for _, group in sorted(inputs.tree.groups.items())]
+    resources = sorted({name for each in inputs.workloads for name in each.request})
+    past = {
+        group.name: {
+            who: {name: dice.between(0, 3) * 360_000 for name in resources if dice.chance(60)}
+            for who in (*NAMESPACES, *USERS)
+            if dice.chance(50)
+        }
+        for group in groups
+        if group.order is not QueueOrder.AGE
+    }
+    is_claimed = any(each.claim is not None for each in inputs.workloads)
+    workloads = inputs.workloads if is_claimed else tuple(by_requester(dice, each) for each in inputs.workloads)
+    return replace(inputs, tree=Tree.of(groups), workloads=workloads, requester_use=past)
 
 
 def random_past_use(dice: Dice, shape: Shape, tree: Tree) -> dict[str, dict[FlavorResource, int]]:

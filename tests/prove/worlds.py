@@ -30,6 +30,7 @@ from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.random_draw import Dice
+from tests.prove.requesters import by_requester, with_order
 from tests.shared.quota.reference_inputs import EPOCH
 
 STEP = timedelta(seconds=10)
@@ -131,7 +132,22 @@ def random_world(dice: Dice) -> ClosedWorld:
         if dice.chance(8)
     )
     edits = _edits(dice, tree.groups[dice.one_of(leaves)]) if dice.chance(10) else ()
-    return impatient(dice, ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits))
+    return in_turns(dice, impatient(dice, ClosedWorld(tree, capacity, lives, random_settings(dice), losses, edits)))
+
+
+def in_turns(dice: Dice, world: ClosedWorld) -> ClosedWorld:
+    """The same; in some worlds, leaves in which namespaces or users take turns. Drawn last: the rest stays."""
+    if not dice.chance(20):
+        return world
+    orders = {name: with_order(dice, group) for name, group in sorted(world.tree.groups.items())}
+
+    def changed(group: Group) -> Group:
+        found = orders[group.name]
+        return replace(group, order=found.order, order_weights=found.order_weights)
+
+    lives = tuple(replace(each, work=by_requester(dice, each.work)) for each in world.lives)
+    edits = tuple(replace(each, group=changed(each.group)) for each in world.edits)
+    return replace(world, tree=Tree.of(orders.values()), lives=lives, edits=edits)
 
 
 def impatient(dice: Dice, world: ClosedWorld) -> ClosedWorld:

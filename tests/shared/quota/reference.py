@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
-from shared.quota.model.tree import ROOT, SYSTEM, Entry, StopPolicy
+from shared.quota.model.tree import ROOT, SYSTEM, Entry, QueueOrder, StopPolicy
 from shared.quota.model.workload import Flavors, PodSet, Workload
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered, parts
@@ -151,7 +151,10 @@ class Reference(Limits):
 
     def queue(self, leaf: str) -> list[Workload]:
         pending = [work for work in self.work(leaf) if work.is_pending]
-        return sorted(pending, key=lambda work: (-work.priority, work.queued, work.created, work.key))
+        by_age = sorted(pending, key=lambda work: (-work.priority, work.queued, work.created, work.key))
+        if self.tree[leaf].order is QueueOrder.AGE:
+            return by_age
+        return Turns(self, leaf).in_order([work for work in by_age if self.is_considered(work)])
 
     # --- charge, as defined and in KEP-79's form --------------------------------------------------------------------
 
@@ -251,6 +254,50 @@ class Reference(Limits):
         whole, own = self.certain_min(parent, key), self.min(name, key)
         total = sum(self.min(child, key) for child in self.children(parent))
         return own if total <= whole else whole * own // total
+
+
+class Turns:
+    """The order of a leaf by namespace or user, by definition: one place after the other."""
+
+    def __init__(self, reference: Reference, leaf: str) -> None:
+        self.by_user = reference.tree[leaf].order is QueueOrder.USER
+        self.weights = reference.tree[leaf].order_weights
+        self.past = reference.inputs.requester_use.get(leaf, {})
+        self.capacity: dict[str, int] = {}
+        for key in reference.keys:
+            self.capacity[key.resource] = self.capacity.get(key.resource, 0) + reference.capacity(key)
+        self.now = [work for work in reference.work(leaf) if work.admission is not None]
+
+    def who(self, work: Workload) -> str:
+        namespace = work.key.split("/")[0]
+        return work.user or f"system:serviceaccounts:{namespace}" if self.by_user else namespace
+
+    def share(self, who: str, before: Sequence[Workload]) -> tuple[bool, Fraction]:
+        """What `who` has used and uses, with what is before in the queue; six minutes of it, in milliseconds."""
+        weight, shares = Fraction(self.weights.get(who, 1000), 1000), [Fraction(0)]
+        for resource, whole in self.capacity.items():
+            amount = self.past.get(who, {}).get(resource, 0)
+            for work in before:
+                amount += 360_000 * work.request.get(resource, 0) * (self.who(work) == who)
+            for work in self.now:
+                amount += 360_000 * _used_of(work, resource) * (self.who(work) == who)
+            if whole > 0 and weight:
+                shares.append(Fraction(amount, whole) / weight)
+        return not weight, max(shares)
+
+    def in_order(self, by_age: list[Workload]) -> list[Workload]:
+        found: list[Workload] = []
+        while len(found) < len(by_age):
+            left = [work for work in by_age if work not in found]
+            top = [work for work in left if work.priority == left[0].priority]
+            found.append(min(top, key=lambda work: (*self.share(self.who(work), found), by_age.index(work))))
+        return found
+
+
+def _used_of(work: Workload, resource: str) -> int:
+    admission = work.admission
+    used = {} if admission is None else taken(work, admission.flavors)
+    return sum(amount for key, amount in used.items() if key.resource == resource)
 
 
 def scaled(whole: int, mins: Mapping[str, int]) -> dict[str, int]:

@@ -27,6 +27,8 @@ class ReferenceInputs:
     settings: QuotaSettings = field(default_factory=QuotaSettings)
     now: datetime = EPOCH
     past_use: Mapping[str, Mapping[FlavorResource, int]] = field(default_factory=dict)
+    requester_use: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    """leaf -> namespace or user -> resource -> past use, in base units times milliseconds."""
 
     @property
     def from_groups(self) -> bool:

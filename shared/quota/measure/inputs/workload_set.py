@@ -231,7 +231,8 @@ class _WorkloadSetDraft:
                     self._use[key] = use
                 else:
                     del self._use[key]
-            if any(own.values()):
+            own = {resource: amount for resource, amount in own.items() if amount}
+            if own:
                 self._use_by_creator[creator] = own
         elif "queue" in lists_of(workload):
             shapes = self._shapes if workload.preemptible else self._non_preemptible_shapes

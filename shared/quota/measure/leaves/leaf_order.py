@@ -21,8 +21,8 @@ from shared.resources import Amount, FlavorResource
 SPAN: Final = timedelta(minutes=6)
 """Current use counts as if it had lasted for so long: what has just started is past use only later."""
 _SPAN: Final = SPAN // timedelta(milliseconds=1)
-_SHARP: Final = 96
-"""Parts of capacity are in units of 2^-_SHARP, rounded down for one base unit times a millisecond."""
+_SHARP: Final = 320
+"""Shares are in units of 2^-_SHARP: amounts have 63 bits, so two that differ are never equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,51 +36,42 @@ class RequesterOrder:
     current_use: Mapping[str, Amounts]
     """requester -> resource -> what they use now, in base units."""
     capacity: Amounts
-    """resource -> what root has of it, over all flavors."""
+    """resource -> what root has of it, over all flavors; only where it has some."""
 
     def sort(self, pending: Iterable[Workload]) -> tuple[Workload, ...]:
         """Return these workloads in the leaf's order; they are given by priority, then age."""
         found = list(pending)
         if self.order is QueueOrder.AGE or len(found) < 2:
             return tuple(found)
-        unit = self._unit()
         sums: dict[str, dict[str, int]] = {}
         places: list[tuple[int, bool, int, int]] = []
         for number, workload in enumerate(found):
             requester = requester_of(self.order, workload)
             own = sums.get(requester)
             if own is None:
-                own = sums[requester] = self._parts(requester, unit)
+                own = sums[requester] = dict(self.use_of(requester))
             places.append((-workload.priority, *self._share(requester, own), number))
             for resource, amount in workload.request.items():
-                if resource in unit:
-                    own[resource] = own.get(resource, 0) + unit[resource] * amount * _SPAN
+                own[resource] = own.get(resource, 0) + amount * _SPAN
         places.sort()
         return tuple([found[number] for *_, number in places])
 
-    def _unit(self) -> Amounts:
-        """resource -> which part of the capacity one base unit for a millisecond is; none for what has no capacity."""
-        return {resource: (1 << _SHARP) // amount for resource, amount in self.capacity.items() if amount > 0}
-
-    def _parts(self, requester: str, unit: Amounts) -> dict[str, int]:
-        """Return what counts for the requester before anything that waits, by resource."""
-        return {
-            resource: unit[resource] * each for resource, each in self.use_of(requester).items() if resource in unit
-        }
-
-    def _share(self, requester: str, parts: Amounts) -> tuple[bool, int]:
-        """Return (weight 0, the largest part for its weight)."""
+    def _share(self, requester: str, use: Amounts) -> tuple[bool, int]:
+        """Return (weight 0, the largest part of the capacity of some resource, for the requester's weight)."""
         weight = self.weights.get(requester, WHOLE_WEIGHT)
-        return weight <= 0, max(parts.values(), default=0) * WHOLE_WEIGHT // weight if weight > 0 else 0
+        if weight <= 0:
+            return True, 0
+        parts = [(use[name] << _SHARP) // (whole * weight) for name, whole in self.capacity.items() if name in use]
+        return False, max(parts, default=0)
 
     def share_of(self, requester: str) -> tuple[bool, int]:
         """Return what requesters are compared by before anything that waits: the least comes first."""
-        return self._share(requester, self._parts(requester, self._unit()))
+        return self._share(requester, self.use_of(requester))
 
     def leading_resource(self, requester: str) -> str:
         """Return the resource of which the requester's part is the largest; empty if it has used nothing."""
-        parts = {name: part for name, part in self._parts(requester, self._unit()).items() if part}
-        return min(parts, key=lambda name: (-parts[name], name), default="")
+        use = {name: amount for name, amount in self.use_of(requester).items() if amount and name in self.capacity}
+        return min(use, key=lambda name: (-(use[name] << _SHARP) // self.capacity[name], name), default="")
 
     def use_of(self, requester: str) -> Amounts:
         """resource -> what counts for this requester before anything that waits, in base units times milliseconds."""
@@ -92,8 +83,9 @@ BY_AGE: Final = RequesterOrder(QueueOrder.AGE, {}, {}, {}, {})
 
 
 def capacity_by_resource(capacity: Mapping[FlavorResource, Amount]) -> Amounts:
-    """Return root's capacity over all flavors."""
+    """Return root's capacity over all flavors; only of what it has."""
     found: dict[str, Amount] = {}
     for key, amount in capacity.items():
-        found[key.resource] = found.get(key.resource, 0) + amount
+        if amount > 0:
+            found[key.resource] = found.get(key.resource, 0) + amount
     return found

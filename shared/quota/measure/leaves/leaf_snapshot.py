@@ -119,7 +119,7 @@ def build_leaf(  # noqa: PLR0913
     starts = head.inactive is None and head.stop not in STARTS_NOTHING
     pending = _sorted(order, _merged(workload_set.queue, due))
     back_offs = [each.not_before for each in waits if each.not_before is not None]
-    waiting = _waiting(workload_set, due, claims, order) if starts else NOTHING_COUNTED
+    waiting = _waiting(workload_set, due, claims, pending) if starts else NOTHING_COUNTED
     return LeafSnapshot(
         group=head.group,
         path=head.path,
@@ -158,24 +158,30 @@ def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datet
 
 
 def _waiting(
-    workload_set: WorkloadSet, due: Sequence[Workload], claims: Mapping[PreemptorId, OpenClaim], order: RequesterOrder
+    workload_set: WorkloadSet,
+    due: Sequence[Workload],
+    claims: Mapping[PreemptorId, OpenClaim],
+    pending: Sequence[Workload],
 ) -> CountedPending:
-    """Return the pending workloads that count in a leaf's request; `due`: those whose back-off has ended."""
+    """Return the pending workloads that count in a leaf's request.
+
+    `due`: those whose back-off has ended; `pending`: all, in the leaf's order.
+    """
     preemptors = {claim.preemptor_id: claim.preemptor for claim in claims.values() if claim.preemptor is not None}
     shapes = _with(workload_set.shapes, (workload for workload in due if workload.preemptible))
-    non_preemptible = _merged(workload_set.non_preemptible, (workload for workload in due if not workload.preemptible))
     non_preemptible_shapes = _with(
         workload_set.non_preemptible_shapes, (workload for workload in due if not workload.preemptible)
     )
+    non_preemptible = [each for each in pending if not each.preemptible] if non_preemptible_shapes else []
     if preemptors:
         shapes = without_preemptors(shapes, {key: each for key, each in preemptors.items() if each.preemptible})
-        non_preemptible = tuple(workload for workload in non_preemptible if workload.preemptor_id not in preemptors)
+        non_preemptible = [workload for workload in non_preemptible if workload.preemptor_id not in preemptors]
         non_preemptible_shapes = without_preemptors(
             non_preemptible_shapes, {key: each for key, each in preemptors.items() if not each.preemptible}
         )
     return CountedPending(
         shapes=shapes,
-        non_preemptible=_sorted(order, non_preemptible),
+        non_preemptible=non_preemptible,
         non_preemptible_shapes=non_preemptible_shapes,
         claims=[
             ClaimedWorkload(claim.preemptor, claim.flavors) for claim in claims.values() if claim.preemptor is not None
