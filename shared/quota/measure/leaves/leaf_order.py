@@ -11,6 +11,7 @@ See docs/specification.md §6.7.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from math import lcm
 from typing import Final
 
 from shared.quota.measure.inputs.requester_use import requester_of
@@ -21,8 +22,26 @@ from shared.resources import Amount, FlavorResource
 SPAN: Final = timedelta(minutes=6)
 """Current use counts as if it had lasted for so long: what has just started is past use only later."""
 _SPAN: Final = SPAN // timedelta(milliseconds=1)
-_SHARP: Final = 320
-"""Shares are in units of 2^-_SHARP: amounts have 63 bits, so two that differ are never equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Makes shares whole numbers, so that they are compared exactly: all have the same denominator."""
+
+    parts: Amounts
+    """resource -> what one base unit of it counts, as a part of the capacity."""
+    factors: Mapping[str, int]
+    """requester -> what its part is multiplied by for its weight; 0: weight 0."""
+    factor: int
+    """That of every other requester."""
+
+    def factor_of(self, requester: str) -> int:
+        """Return what the requester's part is multiplied by; 0: it comes after all others."""
+        return self.factors.get(requester, self.factor)
+
+    def parts_of(self, use: Amounts) -> dict[str, int]:
+        """Return the parts that such a use is, by resource; only of what there is capacity of."""
+        return {resource: self.parts[resource] * amount for resource, amount in use.items() if resource in self.parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +62,41 @@ class RequesterOrder:
         found = list(pending)
         if self.order is QueueOrder.AGE or len(found) < 2:
             return tuple(found)
+        scale = self._scale
+        step = {resource: _SPAN * factor for resource, factor in scale.parts.items()}
         sums: dict[str, dict[str, int]] = {}
         places: list[tuple[int, bool, int, int]] = []
         for number, workload in enumerate(found):
             requester = requester_of(self.order, workload)
             own = sums.get(requester)
             if own is None:
-                own = sums[requester] = dict(self.use_of(requester))
-            places.append((-workload.priority, *self._share(requester, own), number))
+                own = sums[requester] = scale.parts_of(self.use_of(requester))
+            factor = scale.factor_of(requester)
+            places.append((-workload.priority, not factor, factor * max(own.values(), default=0), number))
             for resource, amount in workload.request.items():
-                own[resource] = own.get(resource, 0) + amount * _SPAN
+                if resource in step:
+                    own[resource] = own.get(resource, 0) + step[resource] * amount
         places.sort()
         return tuple([found[number] for *_, number in places])
 
-    def _share(self, requester: str, use: Amounts) -> tuple[bool, int]:
-        """Return (weight 0, the largest part of the capacity of some resource, for the requester's weight)."""
-        weight = self.weights.get(requester, WHOLE_WEIGHT)
-        if weight <= 0:
-            return True, 0
-        parts = [(use[name] << _SHARP) // (whole * weight) for name, whole in self.capacity.items() if name in use]
-        return False, max(parts, default=0)
+    @property
+    def _scale(self) -> "_Scale":
+        whole = lcm(*self.capacity.values())
+        parts = {resource: whole // amount for resource, amount in self.capacity.items()}
+        weights = lcm(WHOLE_WEIGHT, *(each for each in self.weights.values() if each > 0))
+        factors = {name: weights // each if each > 0 else 0 for name, each in self.weights.items()}
+        return _Scale(parts, factors, weights // WHOLE_WEIGHT)
 
     def share_of(self, requester: str) -> tuple[bool, int]:
         """Return what requesters are compared by before anything that waits: the least comes first."""
-        return self._share(requester, self.use_of(requester))
+        scale = self._scale
+        factor = scale.factor_of(requester)
+        return not factor, factor * max(scale.parts_of(self.use_of(requester)).values(), default=0)
 
     def leading_resource(self, requester: str) -> str:
         """Return the resource of which the requester's part is the largest; empty if it has used nothing."""
-        use = {name: amount for name, amount in self.use_of(requester).items() if amount and name in self.capacity}
-        return min(use, key=lambda name: (-(use[name] << _SHARP) // self.capacity[name], name), default="")
+        parts = {name: part for name, part in self._scale.parts_of(self.use_of(requester)).items() if part}
+        return min(parts, key=lambda name: (-parts[name], name), default="")
 
     def use_of(self, requester: str) -> Amounts:
         """resource -> what counts for this requester before anything that waits, in base units times milliseconds."""
