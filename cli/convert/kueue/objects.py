@@ -55,6 +55,12 @@ class QueuePreemptionView(View, frozen=True):
     within_cluster_queue: str = "Never"
 
 
+class AdmissionScopeView(View, frozen=True):
+    """Whether LocalQueues are compared by what they have used."""
+
+    admission_mode: str = "NoAdmissionFairSharing"
+
+
 class ClusterQueueSpec(View, frozen=True):
     """The spec of a ClusterQueue. `cohort` is v1beta1's name of `cohort_name`."""
 
@@ -67,6 +73,12 @@ class ClusterQueueSpec(View, frozen=True):
     preemption: QueuePreemptionView = QueuePreemptionView()
     stop_policy: str = "None"
     fair_sharing: FairSharingView | None = None
+    admission_scope: AdmissionScopeView = AdmissionScopeView()
+
+    @property
+    def compares_local_queues(self) -> bool:
+        """Whether the LocalQueue with the least past use is next."""
+        return self.admission_scope.admission_mode == "UsageBasedAdmissionFairSharing"
 
 
 class ClusterQueue(View, frozen=True):
@@ -95,6 +107,7 @@ class LocalQueueSpec(View, frozen=True):
 
     cluster_queue: str = ""
     stop_policy: str = "None"
+    fair_sharing: FairSharingView | None = None
 
 
 class LocalQueue(View, frozen=True):
@@ -125,6 +138,7 @@ CLUSTER_QUEUE_FIELDS = frozenset(
         "preemption",
         "stopPolicy",
         "fairSharing",
+        "admissionScope",
     }
 )
 COHORT_FIELDS = frozenset({"parent", "parentName", "resourceGroups", "fairSharing"})

@@ -54,6 +54,9 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
     queues = LocalQueues(of_kind.get("LocalQueue", ()), groups, made)
     for leaf in leaves:
         _admit_namespaces(leaf, queues.namespaces_of(leaf.manifest.name), made)
+        weights = queues.weights_of(leaf.manifest.name)
+        if weights and leaf.spec.compares_local_queues:
+            leaf.draft.spec["queueing"] = {**leaf.draft.spec["queueing"], "weights": weights}
     classes = convert_priority_classes(of_kind.get("WorkloadPriorityClass", ()), made)
     convert_workloads(manifests, queues, classes, made)
     for kind in sorted(of_kind.keys() - _CONVERTED - {_MADE_BY_KUEUE}):
@@ -165,8 +168,10 @@ def _written_quotas(groups: Iterable[ResourceGroupView]) -> Iterator[tuple[str, 
 def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
     """Return the fields of a leaf that differ from Quotree's defaults."""
     found: dict[str, object] = {}
-    if spec.queueing_strategy == "StrictFIFO":
-        found["queueing"] = {"strategy": "StrictFIFO"}
+    queueing = {"strategy": "StrictFIFO"} if spec.queueing_strategy == "StrictFIFO" else {}
+    queueing |= {"order": "Namespace"} if spec.compares_local_queues else {}
+    if queueing:
+        found["queueing"] = queueing
     if _has_choice(spec):
         tries = spec.flavor_fungibility
         found["flavorFungibility"] = {

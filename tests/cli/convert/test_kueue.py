@@ -202,7 +202,7 @@ spec: {containers: [{name: main, image: none}]}
                 "a flavor in which a workload starts by borrowing comes before one in which it evicts"
             ),
         ),
-        ({"admissionScope": {}}, "spec.admissionScope: has no counterpart and is left out"),
+        ({"concurrentAdmission": {}}, "spec.concurrentAdmission: has no counterpart and is left out"),
     ],
 )
 def test_differences_are_noted(tmp_path: Path, spec: dict[str, Any], note: str) -> None:
@@ -213,3 +213,25 @@ def test_differences_are_noted(tmp_path: Path, spec: dict[str, Any], note: str) 
 def test_queue_that_preempts_nothing_of_its_own_keeps_that(tmp_path: Path) -> None:
     made = Converted(tmp_path, queue("vision", preemption={"reclaimWithinCohort": "Any"}))
     assert made.spec("vision")["preemption"] == {"withinGroup": "Never"}
+
+
+def test_admission_fair_sharing_becomes_the_order_by_namespace(tmp_path: Path) -> None:
+    scope: dict[str, Any] = {"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}
+
+    def weighted(namespace: str, weight: float | str, name: str = "main", cluster_queue: str = "vision") -> str:
+        spec = {"clusterQueue": cluster_queue, "fairSharing": {"weight": weight}}
+        return kueue("LocalQueue", name, spec, namespace=namespace)
+
+    queues = queue("vision", queueingStrategy="StrictFIFO", **scope) + queue("nlp")
+    locals_ = weighted("a", 2) + weighted("b", "500m") + weighted("b", 3, "second") + local_queue("c", "vision")
+    made = Converted(tmp_path, queues + locals_ + weighted("a", 7, "third", "nlp"))
+    assert made.spec("vision")["queueing"] == {
+        "strategy": "StrictFIFO",
+        "order": "Namespace",
+        "weights": {"a": "2", "b": "500m"},
+    }
+    assert "queueing" not in made.spec("nlp")
+    assert [each.partition("fairSharing.weight: ")[2] for each in made.notes if "weight" in each] == [
+        "3 is left out: namespace b has weight 500m by another LocalQueue"
+    ]
+    assert made.check(tmp_path)[0] == 0
