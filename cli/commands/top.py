@@ -1,4 +1,4 @@
-"""`quotree top`: the groups by their current use."""
+"""`quotree top`: the groups by their current use; or who has used most of the leaves that are shared in turns."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +10,8 @@ from cli.commands.tree import GROUPS_PATH
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, flavors
 from cli.render.listing import ListColumn, ListOutput, list_options
+from cli.render.requester_rows import COLUMNS as REQUESTER_COLUMNS
+from cli.render.requester_rows import requester_rows
 from cli.render.tree_rows import Filter, quantity
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 from shared.json_data import Json
@@ -36,25 +38,35 @@ _PERIOD: Final = 2.0
 @click.option("--flavor", shell_complete=complete(flavors), help="Only this flavor.")
 @click.option("--resource", help="Only this resource.")
 @click.option("--parents", is_flag=True, help="Also list groups that hold groups.")
+@click.option("--requesters", is_flag=True, help="List namespaces or users of leaves with such an order instead.")
 @click.option("-w", "--watch", is_flag=True, help="Read and print again every two seconds.")
 def command(
-    flavor: str | None, resource: str | None, parents: bool, watch: bool, shown: ListOutput, cluster: LiveCluster
+    flavor: str | None,
+    resource: str | None,
+    parents: bool,
+    requesters: bool,
+    watch: bool,
+    shown: ListOutput,
+    cluster: LiveCluster,
 ) -> None:
     """List the groups by what they use now, the largest part of all that is there first.
 
     Read from the status of the QuotaGroups, which the reconciler writes within a second of a change,
-    or up to five where many groups change.
+    or up to five where many groups change. What requesters have used of late is written about once in five minutes.
     """
+    if requesters and (flavor or parents):
+        raise click.UsageError("--requesters is over all flavors and of leaves; leave --flavor and --parents out")
     wanted = Filter(flavor, resource)
     while True:
         read = (read_quota_group(raw) for raw in cluster.items(GROUPS_PATH))
         known = {each.metadata.name: each for each in read}
         wanted.check(known.values())
-        found = [*by_use(known, wanted, parents=parents)]
+        found = [*(requester_rows(known, resource) if requesters else by_use(known, wanted, parents=parents))]
         if watch and shown.is_table:
             click.clear()
         data = ({name: value for name, value in each.items() if not name.endswith("Text")} for each in found)
-        shown.print(found if shown.is_table else [*data], COLUMNS, "group")
+        columns = REQUESTER_COLUMNS if requesters else COLUMNS
+        shown.print(found if shown.is_table else [*data], columns, "group")
         if not watch:
             return
         time.sleep(_PERIOD)

@@ -7,7 +7,7 @@ from shared.json_data import Json
 from shared.quota.model.tree import NAMESPACE_ACCOUNTS, WHOLE_WEIGHT
 from shared.resources import write_quantity
 from shared.text.holders import BECAUSE, folded, holder_lines, named
-from shared.text.quantities import hours, readable, unit_of
+from shared.text.quantities import hour_unit, hours, readable
 from shared.text.remedies import folded_remedies, remedy_lines
 from shared.text.times import moment_text
 
@@ -71,7 +71,7 @@ def _head(data: Json) -> Iterator[str]:
 def order_text(order: Json, position: int) -> str:
     """Return why a workload has its place: `place 14: namespace a has used 3.10 gpu-hours of late, b 0.40`."""
     resource, (own, *others) = order["resource"], order["requesters"]
-    unit = f" {unit_of(resource)}-hours" if resource else ""
+    unit = f" {hour_unit(resource)}" if resource else ""
     used = f"{requester_text(order['by'], own['name'])} has used {_hours(resource, own)}{unit} of late{_weight(own)}"
     rest = [f"{requester_text('', each['name'])} {_hours(resource, each)}{_weight(each)}" for each in others]
     return ", ".join([f"place {position}: {used}", *rest])

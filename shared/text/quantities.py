@@ -26,6 +26,11 @@ def unit_of(resource: str) -> str:
     return _HOURLY.get(resource, (resource, 1))[0]
 
 
+def hour_unit(resource: str) -> str:
+    """Return what amounts of `hours` are called in a sentence, such as core-hours."""
+    return "core-hours" if resource == "cpu" else f"{unit_of(resource)}-hours"
+
+
 def hours(resource: str, amount: int) -> str:
     """Return base units times milliseconds as hours of the resource's unit, with two decimals."""
     found = Decimal(amount) / (_MILLISECONDS * _HOURLY.get(resource, ("", 1))[1])
