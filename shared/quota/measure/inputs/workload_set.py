@@ -85,8 +85,6 @@ class WorkloadSet:
 
     queue: tuple[Workload, ...] = ()
     """Pending; not on hold, not deactivated, without a back-off."""
-    non_preemptible: tuple[Workload, ...] = ()
-    """Those of `queue` that are not preemptible."""
     backing_off: tuple[Workload, ...] = ()
     """Pending with a `not_before`, past or not."""
     set_aside: tuple[Workload, ...] = ()
@@ -101,7 +99,7 @@ class WorkloadSet:
     shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
     """The preemptible workloads of `queue`, by shape."""
     non_preemptible_shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
-    """The workloads of `non_preemptible`, by shape."""
+    """The workloads of `queue` that are not preemptible, by shape."""
     use: Mapping[FlavorResource, KeyUse] = field(default_factory=lambda: MappingProxyType({}))
     """key -> what admitted and evicting workloads use; only keys of which something is used."""
     use_by_creator: UseByCreator = field(default_factory=lambda: MappingProxyType({}))
@@ -133,7 +131,7 @@ class WorkloadSet:
 
 
 EMPTY: Final = WorkloadSet()
-_LISTS: Final = ("queue", "non_preemptible", "backing_off", "set_aside", "admitted", "unready", "evicting")
+_LISTS: Final = ("queue", "backing_off", "set_aside", "admitted", "unready", "evicting")
 _MANY: Final = 32
 """Above so many additions to one list, sorting it is cheaper than inserting one by one."""
 
@@ -148,7 +146,7 @@ def lists_of(workload: Workload) -> tuple[str, ...]:
         return ("set_aside",)
     if workload.not_before is not None:
         return ("backing_off",)
-    return ("queue",) if workload.preemptible else ("queue", "non_preemptible")
+    return ("queue",)
 
 
 class _WorkloadSetDraft:
