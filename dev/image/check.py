@@ -1,4 +1,4 @@
-"""Whether an image can still import everything that the processes import, also what they import later on."""
+"""Whether an image can still import all that the processes import, also what they import later, and has time zones."""
 
 import ast
 from collections.abc import Iterator
@@ -6,6 +6,8 @@ from pathlib import Path
 
 PACKAGES = ("cli", "dashboard", "reconciler", "shared", "webhook")
 COMMANDS = ("quotree", "quotree-webhook", "quotree-reconciler")
+ZONE = "Europe/Berlin"
+"""A time zone other than UTC, which settings can name."""
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -13,13 +15,14 @@ def script(root: Path = ROOT) -> str:
     """Return a Python program that tries each import, fails with the first that fails, and prints their number."""
     statements = sorted(set(_statements(root)))
     lines = [
-        "import subprocess, warnings",
+        "import subprocess, warnings, zoneinfo",
         "warnings.simplefilter('ignore')",
         f"for statement in {statements!r}:",
         "    try:",
         "        exec(statement, {})",
         "    except ImportError as error:",
         "        raise SystemExit(f'the image lacks what it imports: {statement}: {error}')",
+        f"zoneinfo.ZoneInfo({ZONE!r})",
         f"for command in {COMMANDS!r}:",
         "    subprocess.run([command, '--help'], check=True, stdout=subprocess.DEVNULL)",
         f"print('{len(statements)} imports and {len(COMMANDS)} commands work in the image')",

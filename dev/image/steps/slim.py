@@ -28,10 +28,10 @@ REWRITTEN = {
 # Sources of compiled modules, type stubs, tests: nothing imports them at run time.
 FILES = ("*.pyx", "*.pxd", "*.pxi", "*.pyi", "*.c", "*.h", "*_test.py", "py.typed")
 FOLDERS = ("tests", "testing", "test")
-# The zones of Python's zoneinfo: only UTC is used. And what the command line of the package `cel` needs, which is not
+# What the command line of the package `cel` needs, which is not
 # called: of that package only its compiled module is loaded (`shared.kinds.expressions`).
 UNUSED = (
-    "tzdata/zoneinfo", "annotated_doc", "annotated_types", "prompt_toolkit", "pydantic", "pydantic_core", "shellingham",
+    "annotated_doc", "annotated_types", "prompt_toolkit", "pydantic", "pydantic_core", "shellingham",
     "typer", "typing_inspection", "wcwidth",
 )  # fmt: skip
 # Pygments comes with rich, which colours tracebacks: of its five hundred languages that is Python.
