@@ -115,7 +115,7 @@ class StatusWriter:
             with self._state.faults.about(Subject(GROUP, name, record.uid)):
                 status = self._changed_status(record, snapshot, over.get(name, {}), now)
             if status is not None:
-                writes.append(self._write(name, record.uid, status, self._shown(record).accounted_until))
+                writes.append(self._write(name, record.uid, status, self._shown(record)))
         await asyncio.gather(*writes)
         return len(writes) + await self._write_flavors(snapshot, now)
 
@@ -171,12 +171,12 @@ class StatusWriter:
         self._computed_from[record.uid] = computed_from
         return True
 
-    async def _write(self, name: str, uid: str, status: QuotaGroupStatus, accounted: datetime | None) -> None:
-        """Write the status. `accounted`: until when the account reaches that this one goes on from."""
+    async def _write(self, name: str, uid: str, status: QuotaGroupStatus, shown: QuotaGroupStatus) -> None:
+        """Write the status. `shown`: the one that its account goes on from."""
         operations = [test(("metadata", "uid"), uid), add(("status",), status)]
-        if accounted is not None:
-            # Another leader's later account must not be replaced by an earlier one.
-            operations.insert(1, test(("status", "accountedUntil"), msgspec.to_builtins(accounted)))
+        if shown.observed_generation:
+            # Another leader's account must not be replaced by an earlier one, nor by none: null is an absent member.
+            operations.insert(1, test(("status", "accountedUntil"), msgspec.to_builtins(shown.accounted_until)))
         async with self._slots:
             try:
                 await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")

@@ -15,7 +15,13 @@ from shared.quota.measure.accounts.written_accounts import write_account
 
 
 def accounted_until(group: str, book: AccountBook | None, shown: QuotaGroupStatus) -> datetime | None:
-    """Return until when the account in the status should reach."""
+    """Return until when the account in the status should reach.
+
+    A group's first status has no account: an account is written on the condition that the status still has the previous
+    one or none, and of a group without a status there is none to compare with.
+    """
+    if not shown.observed_generation:
+        return None
     before = None if shown.accounted_until is None else aware(shown.accounted_until)
     account = None if book is None else book.accounts.get(group)
     until = None if account is None or account.until is None else moment_at(account.until)

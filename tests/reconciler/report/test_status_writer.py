@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from typing import cast
 
+import msgspec
 import pytest
 
 from reconciler.report.status_writer import StatusWriter, pause_after
@@ -12,12 +13,13 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
-from shared.kube.errors import Unavailable
+from shared.kube.errors import Conflict, Unavailable
 from shared.kube.resources import Resource
 from shared.kube.watch.cache import Changed
+from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
-from tests.builders import NOW, running, world
+from tests.builders import NOW, after, running, world
 from tests.shared.kube.servers import until
 
 INTERVAL = timedelta(seconds=1)
@@ -98,3 +100,49 @@ async def test_changes_of_one_moment_are_written_as_one() -> None:
     await until(lambda: bool(client.stored))
     task.cancel()
     assert [each.workloads.admitted for each in client.stored] == [1]
+
+
+class Guarded:
+    """Stores a status as the API server does: not where a tested member of it has another value."""
+
+    def __init__(self) -> None:
+        self.stored: QuotaGroupStatus | None = None
+        self.refused = 0
+
+    async def patch_json(self, _resource: Resource, _name: str, operations: list[Operation], **_: str) -> None:
+        for each in operations:
+            if each["op"] == "test" and each["path"] == "/status/accountedUntil":
+                found = None if self.stored is None else msgspec.to_builtins(self.stored.accounted_until)
+                if found != each["value"]:
+                    self.refused += 1
+                    raise Conflict(409, "Invalid", "the test failed")
+        self.stored = operations[-1]["value"]
+
+
+async def test_first_account_does_not_replace_one_that_was_not_seen() -> None:
+    client, state = Guarded(), ClusterState(QuotaSettings())
+    writer = StatusWriter(cast("Client", client), state, INTERVAL)
+    found = world("root 8\n  vision 4", [running("vision", 2)])
+    seen, book = measure(found, NOW), AccountBook()
+    book.start({}, ())
+    for seconds in (0, 65):
+        book.after(found, after(seconds))
+    state.observe_groups([Changed(None, GroupStatusRecord("u", 1, found.tree["vision"], QuotaGroupStatus()))])
+    state.accounts = book
+    await writer._write_all(seen, {})
+    assert client.stored is not None
+    assert client.stored.accounted_until is None  # a first status has no account
+    theirs = client.stored = msgspec.structs.replace(client.stored, accounted_until=after(500))
+    await writer._write_all(seen, {})
+    assert (client.refused, client.stored) == (1, theirs)
+    client.stored = msgspec.structs.replace(theirs, accounted_until=None)
+    state.observe_groups(
+        [
+            Changed(
+                GroupStatusRecord("u", 1, found.tree["vision"], QuotaGroupStatus()),
+                GroupStatusRecord("u", 1, found.tree["vision"], client.stored),
+            )
+        ]
+    )
+    await writer._write_all(seen, {})
+    assert client.stored.accounted_until == after(60)

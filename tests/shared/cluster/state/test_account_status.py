@@ -16,7 +16,7 @@ def test_the_last_piece_is_written_though_nothing_runs_any_more() -> None:
     book.start({}, ())
     book.after(found, NOW)
     book.after(found, after(65))
-    status = QuotaGroupStatus()
+    status = QuotaGroupStatus(observed_generation=1)
     until = accounted_until("a", book, status)
     assert until == after(60)
     status = with_account(status, "a", status, until, book)
@@ -36,8 +36,8 @@ def test_a_later_account_is_never_replaced_and_without_a_leader_none_changes() -
     book.start({}, ())
     book.after(found, NOW)
     book.after(found, after(65))
-    later = QuotaGroupStatus(accounted_until=after(500))
+    later = QuotaGroupStatus(accounted_until=after(500), observed_generation=1)
     assert accounted_until("a", book, later) == after(500)
-    assert with_account(QuotaGroupStatus(), "a", later, after(500), book) == later
-    assert with_account(QuotaGroupStatus(), "a", later, after(500), None) == later
-    assert accounted_until("b", book, QuotaGroupStatus()) is None
+    assert with_account(QuotaGroupStatus(observed_generation=1), "a", later, after(500), book) == later
+    assert with_account(QuotaGroupStatus(observed_generation=1), "a", later, after(500), None) == later
+    assert accounted_until("b", book, QuotaGroupStatus(observed_generation=1)) is None
