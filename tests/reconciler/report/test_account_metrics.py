@@ -23,7 +23,7 @@ def counting() -> tuple[ClusterState, AccountBook]:
     state = ClusterState(QuotaSettings())
     state.accounts = book
     for name in ("root", "a"):
-        state.groups[name] = GroupStatusRecord(name, 1, found.tree[name], QuotaGroupStatus())
+        state.groups[name] = GroupStatusRecord(name, 1, found.tree[name], QuotaGroupStatus(observed_generation=1))
     return state, book
 
 

@@ -40,4 +40,5 @@ def test_a_later_account_is_never_replaced_and_without_a_leader_none_changes() -
     assert accounted_until("a", book, later) == after(500)
     assert with_account(QuotaGroupStatus(observed_generation=1), "a", later, after(500), book) == later
     assert with_account(QuotaGroupStatus(observed_generation=1), "a", later, after(500), None) == later
+    assert accounted_until("a", book, QuotaGroupStatus()) is None  # its first status has no account
     assert accounted_until("b", book, QuotaGroupStatus(observed_generation=1)) is None
