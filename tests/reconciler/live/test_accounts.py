@@ -9,12 +9,15 @@ import pytest
 from click.testing import CliRunner
 
 from cli.commands import report
+from shared.api.names import API_VERSION
+from shared.api.patches import add, test
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(500)
 LONG = 120.0
 SETTLED = 300.0
 MILLI_CPU = 1000
+PATCH = "application/json-patch+json"
 
 
 def milliseconds(text: str) -> int:
@@ -96,3 +99,15 @@ def test_what_an_evicted_job_had_used_is_lost(q: Quotree) -> None:
     assert amount(q, "vision") >= amount(q, "vision", "lost")
     assert amount(q, "nlp", "lost") == 0
     assert amount(q, "nlp", "lent") == amount(q, "vision", "borrowed") > 0
+
+
+def test_api_server_stores_a_first_account_only_where_there_is_none(q: Quotree) -> None:
+    """The guard of `StatusWriter`: a test for null holds for an absent member, and for no other."""
+    q.group("vision", quotas=[quota(min="2")])
+    path = f"/apis/{API_VERSION}/quotagroups/vision/status"
+    q.merge(path, {"status": {"observedGeneration": 1}})
+    written = {"observedGeneration": 1, "accountedUntil": "2026-01-01T00:00:00Z"}
+    guarded = [test(("status", "accountedUntil"), None), add(("status",), written)]
+    answers = [q.control_plane.rest.request("PATCH", path, body=guarded, content_type=PATCH)[0] for _ in range(2)]
+    assert answers == [200, 422]
+    assert q.group_status("vision") == written
