@@ -2,7 +2,7 @@
 
 Answers are kept for seconds, so that a stream of Jobs costs a few requests, and a grant or its end is soon in force.
 
-See docs/specification.md §15.3 (`use`) and §4.4 (`update`, `patch`).
+See docs/specification.md §15.3 (`use`) and §4.4 (`divide`, `update`, `patch`, `delete`).
 """
 
 from collections.abc import Callable
@@ -21,6 +21,8 @@ KEPT_YES: Final = timedelta(seconds=10)
 KEPT_NO: Final = timedelta(seconds=2)
 """Shorter: a user who was just granted the verb retries at once."""
 MOST_KEPT: Final = 4096
+ALL_GROUPS: Final = ""
+"""Asks for the verb on every QuotaGroup, as a rule without `resourceNames` gives it."""
 
 
 class Permissions:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from dev.generate.unjudged import unjudged_section
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
-from shared.quota.model.rules.groups import selectors, shares
+from shared.quota.model.rules.groups import division, selectors, shares
 from shared.quota.model.rules.workloads import changed_workload, children, fit, governed_kind, new_workload, object_size
 
 SPECIFICATION: Final = Path(__file__).parents[2] / "docs/specification.md"
@@ -113,6 +113,7 @@ def group_rows() -> Iterator[Row]:
         if not change.only_warns:
             yield from (Row(code, change.check, f"{RULES_TESTS}/test_life_rules.py") for code in change.codes)
     yield Row("TakesFromSiblings", shares.check_shares, f"{RULES_TESTS}/test_shares.py")
+    yield Row("OutsideDivision", division.check_division, f"{RULES_TESTS}/test_division.py")
 
 
 def group_warnings() -> Iterator[Row]:

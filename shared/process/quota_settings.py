@@ -169,6 +169,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     unlabelled_namespaces: UnlabelledNamespaces = _QUOTA.unlabelled_namespaces
     namespace_label_binds: bool = _QUOTA.namespace_label_binds
     require_use: bool = _QUOTA.require_use
+    require_divide: bool = _QUOTA.require_divide
     maxima: MaximaFile = MaximaFile()
     priorities: dict[str, tuple[str, ...]] = {}
     gates: tuple[GateFile, ...] = ()
@@ -205,6 +206,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             unlabelled_namespaces=self.unlabelled_namespaces,
             namespace_label_binds=self.namespace_label_binds,
             require_use=self.require_use,
+            require_divide=self.require_divide,
             maxima=self.maxima.maxima(),
             priorities=self.priorities,
             gates={each.name: each.users for each in self.gates},

@@ -8,15 +8,19 @@ from uuid import uuid4
 
 from shared.api.review import Review
 from shared.kube.client import Client
+from shared.kube.errors import NotFound
+from shared.kube.resources import QUOTA_GROUPS
 from shared.kube.watch.watches import Watches
-from shared.quota.model.rules import NO_FINDINGS, Context, Findings, GroupWorkloads
-from shared.quota.model.rules.groups.shares import check_shares, takes_more
+from shared.quota.model.read.groups import read_group
+from shared.quota.model.rules import Context, Findings, GroupWorkloads
 from shared.quota.model.settings import CapacitySource, QuotaSettings
+from shared.quota.model.tree import Group
 from webhook.permissions import Permissions
 from webhook.quota.dry_run import DryRunEffects
+from webhook.quota.edit_rights import EditRights
 from webhook.quota.edit_round import UNCONFIRMED
 from webhook.quota.edit_serializer import EditSerializer
-from webhook.quota.edits import GroupEdit, read_flavor_edit, read_group_edit
+from webhook.quota.edits import read_flavor_edit, read_group_edit
 from webhook.quota.flavors import judge_flavor_alone
 from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import UNDER_WAY, judge_alone
@@ -46,7 +50,13 @@ class QuotaHandlers:
     ) -> None:
         self._dry_run = dry_run
         self._view = view
-        self._permissions = Permissions(client.within(timeout), time.monotonic)
+        self._client = client.within(timeout)
+        self._rights = EditRights(
+            Permissions(self._client, time.monotonic),
+            lambda: view.tree,
+            self._stored_group,
+            requires_divide=settings.require_divide,
+        )
         self._work = work
         self._namespaces = namespaces
         self._settings = settings
@@ -73,10 +83,16 @@ class QuotaHandlers:
         work = self._work(group)
         return GroupWorkloads(work.pending, work.running, self._view.non_preemptible(group))
 
+    async def _stored_group(self, name: str) -> Group | None:
+        try:
+            return read_group(await self._client.get(QUOTA_GROUPS, name))
+        except NotFound:
+            return None
+
     async def judge_quotagroup(self, review: Review) -> Verdict:
         """Return the verdict on an edit of a QuotaGroup."""
         edit = read_group_edit(review, uuid4().hex)
-        forbidden = await self._check_shares(review, edit)
+        forbidden = await self._rights.check(review, edit)
         if forbidden.violations:
             return _verdict(forbidden)
         if edit.is_ordered:
@@ -84,16 +100,6 @@ class QuotaHandlers:
         else:
             verdict = _verdict(judge_alone(edit, self._view.tree, self._context()))
         return await self._with_effects(review, verdict)
-
-    async def _check_shares(self, review: Review, edit: GroupEdit) -> Findings:
-        """Return what the edit takes from the siblings, if its user cannot edit the parent either. Raises ApiError."""
-        new = edit.new
-        if new is None or new.parent is None or not takes_more(edit.old, new):
-            return NO_FINDINGS
-        for verb in ("update", "patch"):
-            if await self._permissions.may(review.user_info, verb, new.parent):
-                return NO_FINDINGS
-        return Findings(tuple(check_shares(edit.old, new, review.user_info.username)))
 
     async def judge_flavor(self, review: Review) -> Verdict:
         """Return the verdict on an edit of a ResourceFlavor."""

@@ -156,6 +156,8 @@ class QuotaSettings:
     """Whether the group label of a namespace keeps its workloads from groups outside."""
     require_use: bool = False
     """Whether the owner of a workload needs the verb `use` on its group."""
+    require_divide: bool = False
+    """Whether who could edit all groups needs the verb `divide` on a group above the edited one."""
     maxima: GroupMaxima = GroupMaxima()
     priorities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By group, the PriorityClasses that workloads of it and of the groups below may name; the nearest entry counts."""

@@ -227,6 +227,7 @@ FORBIDDEN: Final = frozenset(
         "PriorityNotAllowed",
         "UseNotAllowed",
         "TakesFromSiblings",
+        "OutsideDivision",
     }
 )
 """Codes that mean "not allowed" rather than "not valid": HTTP 403 rather than 422."""
