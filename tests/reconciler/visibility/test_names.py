@@ -31,8 +31,10 @@ def shared_by_two(seed: int) -> World:
 
 
 def _moved(workload: Workload) -> Workload:
-    number = int(workload.key.removeprefix("ns/w"))
-    return replace(workload, key=f"other/hidden-{number}") if number % 2 else workload
+    namespace, _, number = workload.key.partition("/w")
+    if namespace != "ns":
+        return replace(workload, key=f"{namespace}/hidden-{number}")
+    return replace(workload, key=f"other/hidden-{number}") if int(number) % 2 else workload
 
 
 def texts_for_a_tenant(world: World) -> Iterator[Any]:
