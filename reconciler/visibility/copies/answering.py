@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.edits import read_edit
 from reconciler.visibility.copies.explained import Explained
+from reconciler.visibility.copies.left_out import made_for
 from reconciler.visibility.copies.plans import current_plan
 from reconciler.visibility.copies.questions import CopyQuestion, read_question
 from reconciler.visibility.copies.what_ifs import predict_edit
@@ -60,14 +62,19 @@ class CopiedWorld:
             if selection.name == name:
                 yield _encode(group_object(observed, name))
             elif not selection.name:
-                if name not in self._groups:
-                    self._groups[name] = _encode(listed_group(observed, name))
-                yield self._groups[name]
+                line = made_for(selection, name, partial(self._listed, observed, name))
+                if line is not None:
+                    yield line
+
+    def _listed(self, observed: ObservedPlan, name: str) -> bytes:
+        if name not in self._groups:
+            self._groups[name] = _encode(listed_group(observed, name))
+        return self._groups[name]
 
     def _waiting(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
         for place in places_of(observed, selection.namespace or None, selection.groups):
             if not selection.name or is_called(place.workload, selection.name):
-                line = self._line(observed, place)
+                line = made_for(selection, place.workload.key, partial(self._line, observed, place))
                 if line is not None:
                     yield line
 

@@ -1,7 +1,9 @@
 """Explanations: of one workload with its remedies, of lists without them."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
+from reconciler.visibility.copies.left_out import made_for
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
 from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
@@ -22,7 +24,8 @@ class Explained:
         """Yield the objects that are selected, by name; of one workload, first without remedies and then with them."""
         here = self._workloads.of(self._observed, selection.namespace or None)
         wanted = [each for each in here if _takes(selection, each)]
-        found = self._one(wanted[0]) if wanted and selection.is_one_explanation else self._all(wanted)
+        is_one = wanted and selection.is_one_explanation
+        found = self._one(wanted[0]) if is_one else self._all(selection, wanted)
         for workload, data in found:
             yield explanation_object(self._observed, workload, data, told_all=selection.in_whole_cluster)
 
@@ -30,13 +33,18 @@ class Explained:
         for tried, data in enumerate(self._observed.outlook.explained_in_steps(workload)):
             yield workload, data | {"remediesTried": bool(tried)}
 
-    def _all(self, wanted: Iterable[Workload]) -> Iterator[tuple[Workload, Json]]:
+    def _all(self, selection: Selection, wanted: Iterable[Workload]) -> Iterator[tuple[Workload, Json]]:
         for workload in wanted:
-            if workload.id not in self._known:
-                outlook = self._observed.outlook
-                data = outlook.as_data(outlook.explanation(workload))
-                self._known[workload.id] = data | {"remediesTried": False}
-            yield workload, self._known[workload.id]
+            data = made_for(selection, workload.key, partial(self._listed, workload))
+            if data is not None:
+                yield workload, data
+
+    def _listed(self, workload: Workload) -> Json:
+        if workload.id not in self._known:
+            outlook = self._observed.outlook
+            data = outlook.as_data(outlook.explanation(workload))
+            self._known[workload.id] = data | {"remediesTried": False}
+        return self._known[workload.id]
 
 
 def _takes(selection: Selection, workload: Workload) -> bool:
