@@ -23,7 +23,7 @@ FIXED = {
     "quotagroups.quotree.dev",
     "resourceflavors.quotree.dev",
     "v1alpha1.visibility.quotree.dev",
-    *(f"quotree-{role}" for role in ("view", "admin", "cluster-view", "events-view", "workloads-view")),
+    *(f"quotree-{role}" for role in ("view", "admin", "divide", "cluster-view", "events-view", "workloads-view")),
     "quotree-metrics-reader",
 }
 

@@ -13,7 +13,7 @@ from dev.node.configs import REGISTRIES
 from dev.node.node import Node
 from tests.e2e_node.reader import PUSHED, Reader, of_readme
 from tests.e2e_node.registry import layer, serving
-from tests.e2e_node.site import CHART, Site, group
+from tests.e2e_node.site import Site, group
 
 # What the pods of the examples run: `sleep` of the image busybox.
 SLEEP = """#!/venv/bin/python -IS
@@ -98,9 +98,7 @@ def tree(quotree: Site) -> Site:
         group("vision", parent="research", quotas=promised),
         group("language", parent="research", quotas=promised),
     ]
-    # What these tests create names its group itself, in a namespace that is not managed.
-    choices = ("--set", "quota.openGroups=true", "--set", "quota.unlabelledNamespaces=Allow")
-    quotree.helm("upgrade", "quotree", CHART, "--wait", "--timeout", "180s", "--reset-then-reuse-values", *choices)
+    quotree.open_groups()
     quotree.settle()
     done = quotree.apply(*groups)
     assert done.returncode == 0, done.stderr

@@ -22,6 +22,8 @@ PATIENCE: Final = 180.0
 NAMESPACE: Final = "quotree-system"
 IMAGE: Final = "quotree:0.1.0"
 CHART: Final = str(facts.ROOT / "charts" / "quotree")
+OPEN: Final = ("--set", "quota.openGroups=true", "--set", "quota.unlabelledNamespaces=Allow")
+"""What these tests create names its group itself, in a namespace that is not managed."""
 SLEEP: Final = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0)); time.sleep({seconds})"
 STUBBORN: Final = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep({seconds})"
 LONG: Final = 3600
@@ -77,6 +79,11 @@ class Site:
     def pods_of(self, name: str) -> list[Object]:
         found: list[Object] = self.get("pods", "-l", f"batch.kubernetes.io/job-name={name}")["items"]
         return found
+
+    def open_groups(self) -> None:
+        """Let the installed release take workloads that name their group in a namespace that is not managed."""
+        words = ("upgrade", "quotree", CHART, "--wait", "--timeout", "180s", "--reset-then-reuse-values")
+        self.helm(*words, *OPEN)
 
     def pods(self, component: str) -> list[Object]:
         """Quotree's own pods of a component, also those that are being deleted and may still answer."""

@@ -13,8 +13,14 @@ SELDOM: dict[str, set[tuple[str, str]]] = {
     "webhook": {("patch", "secrets")},
     # The Lease comes with the chart and is created only after a deletion; a pod is deleted when it can be
     # removed no other way; an event that is told again is patched. Before Kubernetes 1.36 the start time of a suspended
-    # Job is reset.
-    "reconciler": {("create", "leases"), ("delete", "pods"), ("patch", "events"), ("patch", "jobs/status")},
+    # Job is reset. The webhook asks for `divide` where quota.requireDivide is set.
+    "reconciler": {
+        ("create", "leases"),
+        ("delete", "pods"),
+        ("patch", "events"),
+        ("patch", "jobs/status"),
+        ("divide", "quotagroups"),
+    },
 }
 READS = {"get", "list", "watch"}
 # What every authenticated account may do, by Kubernetes' own default roles.

@@ -7,7 +7,7 @@ import time
 
 from dev.image import facts
 from tests.e2e_node.reader import PUSHED
-from tests.e2e_node.site import CHART, NAMESPACE, Site, job
+from tests.e2e_node.site import CHART, NAMESPACE, OPEN, Site, job
 
 OF_EVERY_NAMESPACE = {"ServiceAccount/default", "ConfigMap/kube-root-ca.crt"}
 
@@ -55,6 +55,7 @@ def test_reinstalling_continues_with_the_same_tree(site: Site) -> None:
     site.kubectl("delete", "jobs,pods", "--all", "--cascade=foreground", "--grace-period=1")
     started = time.monotonic()
     _install_as_into_a_cluster_of_others(site)
+    site.open_groups()
     site.until("a Job is accepted", lambda: site.apply(job("again", "vision", seconds=1)).returncode == 0)
     site.until("it starts", lambda: not site.is_held("again"))
 
@@ -66,7 +67,7 @@ def test_reinstalling_continues_with_the_same_tree(site: Site) -> None:
 def test_another_release_name_can_adopt_the_kept_objects(site: Site) -> None:
     site.kubectl("delete", "jobs,pods", "--all", "--cascade=foreground", "--grace-period=1")
     started = time.monotonic()
-    site.helm("install", "another", CHART, "--take-ownership", "--wait", "--timeout", "180s")
+    site.helm("install", "another", CHART, "--take-ownership", "--wait", "--timeout", "180s", *OPEN)
     site.until("a Job is accepted", lambda: site.apply(job("another", "vision", seconds=1)).returncode == 0)
     site.until("it starts", lambda: not site.is_held("another"))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from tests.charts.rendering import VALUES
-from tests.e2e_node.site import CHART, Site, job
+from tests.e2e_node.site import CHART, OPEN, Site, job
 
 # Both processes run on the network of the only node, so each port is taken once; the metrics are on the health port.
 ONE_NODE = {
@@ -26,7 +26,7 @@ def test_an_installation_with_other_names_labels_and_network_works(site: Site, t
     file = tmp_path / "values.yaml"
     file.write_text(yaml.safe_dump(VALUES["all"] | ONE_NODE))
     site.helm("uninstall", "another", "--wait", "--timeout", "120s", "--ignore-not-found")
-    site.helm("install", "quotree", CHART, "--take-ownership", "--wait", "--timeout", "180s", "-f", str(file))
+    site.helm("install", "quotree", CHART, "--take-ownership", "--wait", "--timeout", "180s", "-f", str(file), *OPEN)
 
     addresses = {each["address"] for each in site.get("nodes")["items"][0]["status"]["addresses"]}
     for component in ("webhook", "reconciler"):
