@@ -17,6 +17,7 @@ from shared.quota.measure.static.node_shapes import group_nodes
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod, using_pod
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.in_force import DatedTree
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.read.jobs import pod_request_of
@@ -28,15 +29,15 @@ def build_world(
     objects: ManifestObjects, workloads: SubmittedWorkloads, settings: QuotaSettings, now: datetime
 ) -> World:
     """Return the world that the engine measures and decides on."""
-    tree = read_tree(objects, workloads)
+    tree = DatedTree.at(read_tree(objects, workloads), now)
     flavors = {flavor.name: flavor for flavor in objects.flavors}
     usage = _node_usage(objects, workloads, flavors, settings, now)
-    world = World.of(tree, flavors.values(), workloads.workloads, usage.nodes(), settings)
+    world = World.of(tree.in_force, flavors.values(), workloads.workloads, usage.nodes(), settings)
     return replace(
-        world,
+        world.with_tree(tree),
         unmanaged=usage.others,
         system=usage.system,
-        inactive=rules.inactive_groups(tree, flavors, settings.max_depth),
+        inactive=rules.inactive_groups(tree.in_force, flavors, settings.max_depth),
     )
 
 

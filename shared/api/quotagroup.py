@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from shared.api.conditions import Condition
 from shared.api.core.metadata import Metadata
 from shared.api.reading import ResourceList, View, reader
@@ -25,6 +27,28 @@ class EntrySpec(View, frozen=True):
     borrowing_limit: ResourceList = {}
     lending_limit: ResourceList = {}
     weight: ResourceList = {}
+
+
+class OverrideSpec(View, frozen=True):
+    """What is different between two moments; moments are text in RFC 3339."""
+
+    start: str = msgspec.field(name="from")
+    until: str
+    quotas: list[EntrySpec] = []
+    stop_policy: str | None = None
+    reason: str = ""
+
+
+class WindowSpec(View, frozen=True):
+    """What is different again and again: a schedule of cron, and a duration as text such as 8h."""
+
+    schedule: str
+    duration: str
+    time_zone: str | None = None
+    quotas: list[EntrySpec] = []
+    stop_policy: str | None = None
+    notice_before: str | None = None
+    reason: str = ""
 
 
 class RequirementSpec(View, frozen=True):
@@ -101,6 +125,8 @@ class QuotaGroupSpec(View, frozen=True):
     reclaim: ReclaimSpec = ReclaimSpec()
     startup: StartupSpec = StartupSpec()
     stop_policy: str | None = None
+    overrides: list[OverrideSpec] = []
+    windows: list[WindowSpec] = []
 
 
 class QuotaStatus(View, frozen=True):

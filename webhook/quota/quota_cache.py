@@ -6,9 +6,11 @@ It might lag behind what is stored; `edit_serializer` uses it only up to its `re
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
+from datetime import datetime
 
 import msgspec
 
+from shared.api.core.metadata import LONG_AGO
 from shared.api.quotagroup import read_quota_group
 from shared.api.reading import ResourceList, Unreadable
 from shared.kube.client import Client
@@ -17,6 +19,7 @@ from shared.kube.watch.cache import Change, transitions
 from shared.kube.watch.watches import Watches
 from shared.kube.watch.watching import Watch
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.in_force import DatedTree
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.read.groups import group_of, read_flavor, read_group
 from shared.quota.model.tree import ROOT, Amounts, Group, Tree
@@ -51,6 +54,7 @@ class QuotaCache:
         self._records: dict[str, StoredGroup] = {}
         self._versions: dict[tuple[str, str], StoredVersion] = {}
         self._leaving: set[str] = set()
+        self._dated = DatedTree(self.tree, self.tree, LONG_AGO, None)
         self._groups = watches.add(Watch(client, QUOTA_GROUPS, group_record, self.observe_groups))
         watches.add(Watch(client, RESOURCE_FLAVORS, read_flavor, self._observe_flavors))
 
@@ -58,6 +62,12 @@ class QuotaCache:
     def revision(self) -> int:
         """The resourceVersion up to which the tree is true; 0 before the first list is complete."""
         return number(self._groups.version) if self._groups.synced.is_set() else 0
+
+    def tree_at(self, now: datetime) -> Tree:
+        """Return what is in force of the tree."""
+        if self._dated.written is not self.tree or not self._dated.holds(now):
+            self._dated = DatedTree.at(self.tree, now)
+        return self._dated.in_force
 
     def stored(self) -> StoredState:
         """Return the groups as they are known now, without flavors."""

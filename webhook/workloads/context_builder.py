@@ -16,6 +16,7 @@ from shared.api.review import Review, ReviewOperation
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import QUOTA_GROUPS
+from shared.quota.model.in_force import group_in_force
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.groups import read_group
@@ -151,11 +152,12 @@ class ContextBuilder:
         return resolve_group(metadata.labels, namespace.namespace_labels, default_group=self._quota.default_group)
 
     async def _tree_with(self, name: str | None) -> Tree:
-        tree = self._tree.tree
+        now = datetime.now(UTC)
+        tree = self._tree.tree_at(now)
         if name is None or name in tree or not is_name(name):
             return tree
         try:
-            return tree.with_group(read_group(await self._client.get(QUOTA_GROUPS, name)))
+            return tree.with_group(group_in_force(read_group(await self._client.get(QUOTA_GROUPS, name)), now))
         except (NotFound, Unreadable):
             return tree
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
+from shared.api.core.metadata import LONG_AGO
 from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
 from shared.api.core.resource_claim import ClaimDevices
@@ -39,6 +40,7 @@ from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
 from shared.quota.model.devices import DeviceSource
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.in_force import DatedTree
 from shared.quota.model.membership import admits, has_own_label, is_bound_elsewhere, path_of, selector_of
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.node import ClusterNode
@@ -78,6 +80,7 @@ class ClusterState:
         self._use = NodeUsage(self.work.accounts_for, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
+        self._tree = DatedTree(Tree.of(()), Tree.of(()), LONG_AGO, None)
         self._over_since: OverSince | None = None
         self.history = UseHistory(settings.fairness_half_life)
         """The past use of every group."""
@@ -87,6 +90,8 @@ class ClusterState:
     def advance(self, now: datetime) -> None:
         """Let time pass: by `now`, what annotations say is read, and nodes are lost."""
         self._use.advance(now)
+        if not self._tree.holds(now):
+            self._tree_changed = True
 
     def watched_since(self, now: datetime) -> None:
         """Since when every change is observed."""
@@ -227,8 +232,11 @@ class ClusterState:
         """
         world = self._world
         if self._tree_changed:
-            tree, flavors, inactive = read_tree(self.groups, self.flavors, self.faults, self.settings.max_depth)
-            world = replace(world, tree=tree, flavors=flavors, inactive=inactive)
+            now = self._use.now or LONG_AGO
+            self._tree, flavors, inactive = read_tree(
+                self.groups, self.flavors, self.faults, self.settings.max_depth, now
+            )
+            world = replace(world, flavors=flavors, inactive=inactive).with_tree(self._tree)
         if self._use.changed:
             world = self._with_use(world)
         if self._over_since is not None:
@@ -275,7 +283,8 @@ class ClusterState:
     def next_change(self) -> datetime | None:
         """The next moment at which time alone changes the world."""
         accounts = None if self.accounts is None else self.accounts.next_change
-        return min(filter(None, (self._use.next_change, self.history.next_change, accounts)), default=None)
+        moments = (self._use.next_change, self.history.next_change, accounts, self._tree.border)
+        return min(filter(None, moments), default=None)
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:
         self.work.read_again(namespaces)

@@ -26,6 +26,8 @@ DEFAULT: Final = "default"
 BUILT_IN: Final = frozenset({ROOT, SYSTEM, DEFAULT})
 DEFAULT_FLAVOR: Final = "default"
 
+UTC_NAME: Final = "UTC"
+
 NAMESPACE_ACCOUNTS: Final = "system:serviceaccounts:"
 """Where a leaf's order is by user, what controllers and accounts create in a namespace is of this requester, with the
 namespace's name. It is Kubernetes' name of the group of a namespace's accounts, so no user has it."""
@@ -101,6 +103,31 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """What a group says differently from `start` until `end`. `quotas` name the numbers that are replaced, alone."""
+
+    start: datetime
+    end: datetime
+    quotas: tuple[Entry, ...] = ()
+    stop_policy: StopPolicy | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a group says differently for `duration` after each moment of a schedule of cron in a time zone."""
+
+    schedule: str
+    duration: timedelta
+    zone: str = UTC_NAME
+    quotas: tuple[Entry, ...] = ()
+    stop_policy: StopPolicy | None = None
+    notice_before: timedelta | None = None
+    """How long before its end workloads that have no place after it are told."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReclaimOverrides:
     """A group's own reclaim settings; None keeps the cluster's."""
 
@@ -146,6 +173,8 @@ class Group:
     reclaim: ReclaimOverrides = ReclaimOverrides()
     startup: StartupOverrides = StartupOverrides()
     stop_policy: StopPolicy = StopPolicy.NONE
+    overrides: tuple[Override, ...] = ()
+    windows: tuple[Window, ...] = ()
     require_requests: bool = False
     uid: str = ""
     created: datetime | None = None
@@ -226,6 +255,15 @@ class Tree:
     def with_group(self, group: Group) -> "Tree":
         """Return this tree with `group` added or replaced."""
         return self._edited(MappingProxyType({**self.groups, group.name: group}), group.name)
+
+    def with_same_parents(self, groups: Mapping[str, Group]) -> "Tree":
+        """Return this tree with these groups replaced, each by one that has the same parent."""
+        if not groups:
+            return self
+        after = Tree(MappingProxyType({**self.groups, **groups}))
+        if "_children" in self.__dict__:
+            after.__dict__["_children"] = self._children
+        return after
 
     def without(self, name: str) -> "Tree":
         """Return this tree without that group; its children then have an absent parent."""

@@ -68,6 +68,7 @@ def with_objects(world: World, chosen: Iterable[WorldPart]) -> World:
     return replace(
         world,
         tree=tree,
+        written=None,
         flavors={each.name: each for each in parts if isinstance(each, Flavor)},
         nodes=tuple(each for each in parts if isinstance(each, ClusterNode)),
         largest_nodes=None,

@@ -74,6 +74,7 @@ def run(  # noqa: PLR0913
     left = limit if cycles is None else max(1, cycles)
     most_ending = 0
     while True:
+        world = world.at(now)
         history = history.after(world, now)
         world = history.put_into(world)
         snapshot = measure(world, now, snapshot)

@@ -12,6 +12,7 @@ from typing import Final
 from shared.quota.measure.inputs.requester_use import RequesterUse
 from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.in_force import DatedTree, tree_in_force
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.settings import QuotaSettings
@@ -31,7 +32,7 @@ _MAX_HISTORY: Final = 64
 
 @dataclass(frozen=True)
 class World:
-    """The tree, the flavors, the nodes and all workloads."""
+    """The tree in force, the flavors, the nodes and all workloads."""
 
     tree: Tree
     flavors: Mapping[str, Flavor]
@@ -59,6 +60,8 @@ class World:
     preemptors: Mapping[PreemptorId, Workload] = field(default_factory=dict)
     """The preemptors of `victims` that exist, in whatever state they are."""
 
+    written: Tree | None = None
+    """The tree as it is written, of which `tree` is in force; None: it is the same at any time."""
     version: object = field(default_factory=object)
     """Another object whenever `workload_sets` changes."""
     history: tuple[tuple[object, frozenset[str]], ...] = ()
@@ -81,6 +84,18 @@ class World:
             settings=settings or QuotaSettings(),
         )
         return empty.with_changes((None, workload) for workload in workloads)
+
+    def with_tree(self, tree: DatedTree) -> "World":
+        """Return this world with another tree, as it is in force."""
+        is_timed = tree.border is not None or tree.in_force is not tree.written
+        return replace(self, tree=tree.in_force, written=tree.written if is_timed else None)
+
+    def at(self, now: datetime) -> "World":
+        """Return this world with what is in force of its tree at `now`."""
+        if self.written is None:
+            return self
+        tree = tree_in_force(self.written, now)
+        return self if tree.groups == self.tree.groups else replace(self, tree=tree)
 
     def with_changes(self, changes: Iterable[WorkloadChange]) -> "World":
         """Return this world after `changes`, each a workload before and after."""

@@ -4,7 +4,6 @@ These are kept in `unread`, so that the rules report it together with everything
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -17,10 +16,8 @@ from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.parts import MAX_NAME, Schema
 from shared.api.crds.quotagroup import quotagroup_schema
 from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
-from shared.api.durations import LONGEST, LONGEST_TEXT, read_stored_duration
 from shared.api.flavor import ResourceFlavor, read_resource_flavor
 from shared.api.quotagroup import (
-    EntrySpec,
     QuotaGroup,
     QuotaGroupSpec,
     ReclaimSpec,
@@ -31,12 +28,13 @@ from shared.api.quotagroup import (
 from shared.api.reading import ResourceList, Unreadable
 from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.read.fields import duration_of, entry_of, word_of
+from shared.quota.model.read.timed import overrides_of, windows_of
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import (
     NOTHING,
     ROOT,
     Amounts,
-    Entry,
     Group,
     Preemption,
     QueueingStrategy,
@@ -94,14 +92,16 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         name=name,
         parent=_parent(name, spec.parent),
         is_parent=spec.is_parent,
-        quotas=tuple(_entry(entry, f"spec.quotas[{at}]", found) for at, entry in enumerate(spec.quotas)),
+        quotas=tuple(entry_of(entry, f"spec.quotas[{at}]", found) for at, entry in enumerate(spec.quotas)),
         allow_lending=spec.allow_lending,
         require_requests=spec.require_requests,
         namespace_selector=_selector(spec.namespace_selector),
         reclaim=_reclaim(spec.reclaim, found),
         startup=_startup(spec.startup, found),
-        patience=_duration(spec.queueing.patience, "spec.queueing.patience", found),
+        patience=duration_of(spec.queueing.patience, "spec.queueing.patience", found),
         order_weights=_order_weights(spec.queueing.weights, found),
+        overrides=tuple(overrides_of(spec, found)),
+        windows=tuple(windows_of(spec, found)),
         uid=view.metadata.uid,
         created=view.metadata.created if view.metadata.creation_timestamp else None,
         **_words(spec, found),
@@ -172,29 +172,6 @@ def _parent(name: str, parent: str | None) -> str | None:
     return ROOT if parent is None else parent
 
 
-def _entry(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
-    return Entry(
-        flavor=spec.flavor,
-        min=_amounts(spec.min, field, "min", found),
-        max=_amounts(spec.max, field, "max", found),
-        borrowing_limit=_amounts(spec.borrowing_limit, field, "borrowingLimit", found),
-        lending_limit=_amounts(spec.lending_limit, field, "lendingLimit", found),
-        weight=_amounts(spec.weight, field, "weight", found),
-    )
-
-
-def _amounts(quantities: ResourceList, entry: str, limit: str, found: list[Unread]) -> Amounts:
-    amounts: dict[str, int] = {}
-    for resource, quantity in quantities.items():
-        try:
-            if isinstance(quantity, float):
-                raise QuantityError(f"{quantity!r} is a number with a point; write it as text, in quotes")
-            amounts[resource] = read_amount(resource, quantity)
-        except QuantityError as error:
-            found.append(Unread(BAD_QUANTITY, f"{entry}.{limit}[{resource}]", f"{limit} of {resource}: {error}"))
-    return amounts or NOTHING
-
-
 def _order_weights(weights: ResourceList, found: list[Unread]) -> Amounts:
     """Return the weights in thousandths, rounded up."""
     amounts: dict[str, int] = {}
@@ -220,55 +197,33 @@ def _words(spec: QuotaGroupSpec, found: list[Unread]) -> dict[str, Any]:
     fungibility = spec.flavor_fungibility
     borrow, reclaim = fungibility.when_can_borrow, fungibility.when_can_reclaim
     words = {
-        "order": _word(spec.queueing.order, QueueOrder, "spec.queueing.order", found),
-        "queueing": _word(spec.queueing.strategy, QueueingStrategy, "spec.queueing.strategy", found),
-        "when_can_borrow": _word(borrow, WhenCanBorrow, "spec.flavorFungibility.whenCanBorrow", found),
-        "when_can_reclaim": _word(reclaim, WhenCanReclaim, "spec.flavorFungibility.whenCanReclaim", found),
-        "preemption": _word(spec.preemption.within_group, Preemption, "spec.preemption.withinGroup", found),
-        "stop_policy": _word(spec.stop_policy, StopPolicy, "spec.stopPolicy", found),
+        "order": word_of(spec.queueing.order, QueueOrder, "spec.queueing.order", found),
+        "queueing": word_of(spec.queueing.strategy, QueueingStrategy, "spec.queueing.strategy", found),
+        "when_can_borrow": word_of(borrow, WhenCanBorrow, "spec.flavorFungibility.whenCanBorrow", found),
+        "when_can_reclaim": word_of(reclaim, WhenCanReclaim, "spec.flavorFungibility.whenCanReclaim", found),
+        "preemption": word_of(spec.preemption.within_group, Preemption, "spec.preemption.withinGroup", found),
+        "stop_policy": word_of(spec.stop_policy, StopPolicy, "spec.stopPolicy", found),
     }
     return {name: word for name, word in words.items() if word is not None}
 
 
-def _word(text: str | None, words: type[Word], field: str, found: list[Unread]) -> Word | None:
-    if text is None:
-        return None
-    try:
-        return words(text)
-    except ValueError:
-        found.append(Unread(BAD_FIELD, field, f"is {text!r}; write one of {', '.join(words)}"))
-        return None
-
-
 def _reclaim(spec: ReclaimSpec, found: list[Unread]) -> ReclaimOverrides:
     return ReclaimOverrides(
-        mode=_word(spec.mode, ReclaimMode, "spec.reclaim.mode", found),
-        grace_period=_duration(spec.grace_period, "spec.reclaim.gracePeriod", found),
-        notice=_duration(spec.notice, "spec.reclaim.notice", found),
-        exempt_after_start=_duration(spec.exempt_after_start, "spec.reclaim.exemptAfterStart", found),
-        claim_timeout=_duration(spec.claim_timeout, "spec.reclaim.claimTimeout", found),
+        mode=word_of(spec.mode, ReclaimMode, "spec.reclaim.mode", found),
+        grace_period=duration_of(spec.grace_period, "spec.reclaim.gracePeriod", found),
+        notice=duration_of(spec.notice, "spec.reclaim.notice", found),
+        exempt_after_start=duration_of(spec.exempt_after_start, "spec.reclaim.exemptAfterStart", found),
+        claim_timeout=duration_of(spec.claim_timeout, "spec.reclaim.claimTimeout", found),
     )
 
 
 def _startup(spec: StartupSpec, found: list[Unread]) -> StartupOverrides:
     return StartupOverrides(
         wait_for_pods_ready=spec.wait_for_pods_ready,
-        block_admission=_word(spec.block_admission, BlockAdmission, "spec.startup.blockAdmission", found),
-        timeout=_duration(spec.timeout, "spec.startup.timeout", found),
-        recovery_timeout=_duration(spec.recovery_timeout, "spec.startup.recoveryTimeout", found),
-        backoff_base=_duration(spec.backoff_base, "spec.startup.backoffBase", found),
-        backoff_max=_duration(spec.backoff_max, "spec.startup.backoffMax", found),
+        block_admission=word_of(spec.block_admission, BlockAdmission, "spec.startup.blockAdmission", found),
+        timeout=duration_of(spec.timeout, "spec.startup.timeout", found),
+        recovery_timeout=duration_of(spec.recovery_timeout, "spec.startup.recoveryTimeout", found),
+        backoff_base=duration_of(spec.backoff_base, "spec.startup.backoffBase", found),
+        backoff_max=duration_of(spec.backoff_max, "spec.startup.backoffMax", found),
         limit=spec.limit,
     )
-
-
-def _duration(text: str | None, field: str, found: list[Unread]) -> timedelta | None:
-    if text is None:
-        return None
-    duration = read_stored_duration(text)
-    if duration is None:
-        found.append(Unread(BAD_FIELD, field, f"is {text!r}; write a duration such as 30s, 5m or 1h30m"))
-        return None
-    if duration > LONGEST:
-        found.append(Unread(BAD_FIELD, field, f"is {text!r}, longer than 100 years; write at most {LONGEST_TEXT}"))
-    return min(duration, LONGEST)

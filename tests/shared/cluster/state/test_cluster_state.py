@@ -15,9 +15,9 @@ from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import FinishedOwner, GroupStatusRecord, project_job
 from shared.cluster.state.terminating import TERMINATING
 from shared.kube.watch.cache import Changed
-from shared.quota.model.tree import Group
+from shared.quota.model.tree import Entry, Group, Override, StopPolicy
 from shared.quota.model.workload import Admission, EvictionReason
-from tests.builders import NOW, in_main
+from tests.builders import NOW, after, in_main
 from tests.reconciler.reconciler_process import job_manifest
 from tests.shared.cluster.state.objects import (
     CPU,
@@ -257,3 +257,28 @@ def test_start_is_not_answered_by_some_of_its_pods(state: ClusterState) -> None:
     assert [each.is_answered for each in work(state)] == [False]
     state.observe_pods([Changed(None, pod_on_node("p2", job="u1"))])
     assert [each.is_answered for each in work(state)] == [True]
+
+
+def test_the_world_has_the_tree_in_force_and_wakes_at_its_next_border(state: ClusterState) -> None:
+    grant = Override(after(60), after(120), (Entry("default", min={"cpu": 7000}),))
+    group = Group("timed", quotas=(Entry("default", min={"cpu": 1000}),), overrides=(grant,))
+    state.observe_groups([Changed(None, GroupStatusRecord("g", 1, group, QuotaGroupStatus()))])
+    found = {}
+    for seconds in (0, 60, 119, 120, 60):
+        world = state.world_at(after(seconds))
+        assert not state.changed
+        assert world.written is None or world.written["timed"] is group
+        found[seconds] = (world.tree["timed"].quotas[0].min["cpu"], state.next_change)
+    assert found == {0: (1000, after(60)), 60: (7000, after(120)), 119: (7000, after(120)), 120: (1000, None)}
+
+
+def test_the_tree_is_another_object_only_where_a_border_was_passed(state: ClusterState) -> None:
+    group = Group("timed", overrides=(Override(after(60), after(120), stop_policy=StopPolicy.HOLD),))
+    state.observe_groups([Changed(None, GroupStatusRecord("g", 1, group, QuotaGroupStatus()))])
+    trees = [state.world_at(after(seconds)).tree for seconds in (0, 59, 60, 119, 121, 500)]
+    assert [each["timed"].stop_policy for each in trees] == [StopPolicy.NONE] * 2 + [StopPolicy.HOLD] * 2 + [
+        StopPolicy.NONE
+    ] * 2
+    assert trees[0] is trees[1]
+    assert trees[2] is trees[3]
+    assert trees[4] is trees[5]

@@ -1,0 +1,73 @@
+"""What one group says at a moment: its spec, amended by the override and the windows that are open then.
+
+An amendment replaces the numbers that it names and no others, so what a group covers never changes with time. An
+override is stronger than any window, and a window stronger than those after it in the list. See
+docs/specification.md §4.13.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from shared.quota.model.in_force.schedules import first_span
+from shared.quota.model.tree import Amounts, Entry, Group, Override, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """An override or a window that is open, since when and until when. `field`: where it stands in the object."""
+
+    field: str
+    start: datetime
+    end: datetime
+    said: Override | Window
+
+
+def amendments_at(group: Group, now: datetime) -> tuple[Amendment, ...]:
+    """Return what amends the group at `now`, the strongest first."""
+    return tuple(each for each in amendments_after(group, now) if each.start <= now)
+
+
+def amendments_after(group: Group, now: datetime) -> Iterator[Amendment]:
+    """Yield each override and window of the group as it is open at `now`, or else next, the strongest first."""
+    for at, override in enumerate(group.overrides):
+        if override.start < override.end and now < override.end:
+            yield Amendment(f"spec.overrides[{at}]", override.start, override.end, override)
+    for at, window in enumerate(group.windows):
+        span = first_span(window.schedule, window.zone, window.duration, now)
+        if span is not None:
+            yield Amendment(f"spec.windows[{at}]", span.start, span.end, window)
+
+
+def group_in_force(group: Group, now: datetime) -> Group:
+    """Return the group as it is at `now`; the same object if nothing amends it."""
+    amended = group
+    for amendment in reversed(amendments_at(group, now)):
+        amended = amend(amended, amendment.said)
+    return amended
+
+
+def amend(group: Group, said: Override | Window) -> Group:
+    """Return the group with what an override or a window says."""
+    named = {entry.flavor: entry for entry in said.quotas}
+    quotas = tuple(_amended(entry, named.get(entry.flavor)) for entry in group.quotas)
+    return replace(group, quotas=quotas, stop_policy=said.stop_policy or group.stop_policy)
+
+
+def _amended(entry: Entry, named: Entry | None) -> Entry:
+    if named is None:
+        return entry
+
+    def replaced(written: Amounts, other: Amounts) -> Amounts:
+        # A number for what the entry does not cover would change what the group covers: the rules refuse it.
+        covered = {name: amount for name, amount in other.items() if name in entry.covered}
+        return {**written, **covered} if covered else written
+
+    return Entry(
+        entry.flavor,
+        replaced(entry.min, named.min),
+        replaced(entry.max, named.max),
+        replaced(entry.borrowing_limit, named.borrowing_limit),
+        replaced(entry.lending_limit, named.lending_limit),
+        replaced(entry.weight, named.weight),
+    )

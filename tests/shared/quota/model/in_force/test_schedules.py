@@ -1,0 +1,143 @@
+"""When a window is open: the times of a schedule with a duration after each, in its time zone."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+import pytest
+
+from shared.quota.model.in_force.schedules import (
+    BadSchedule,
+    Span,
+    check_schedule,
+    first_span,
+    read_zone,
+    spans_after,
+    times_after,
+)
+
+
+def at(text: str) -> datetime:
+    """The moment of such a text as 2026-03-29T02:00."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def spans(schedule: str, zone: str, hours: float, now: str, most: int) -> list[tuple[str, str]]:
+    """Where such a window is open after that moment."""
+    found = islice(spans_after(schedule, zone, timedelta(hours=hours), at(now)), most)
+    return [(f"{each.start:%m-%dT%H:%M}", f"{each.end:%m-%dT%H:%M}") for each in found]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone", "hours", "now", "expected"),
+    [
+        pytest.param(
+            "0 20 * * 1-5",
+            "UTC",
+            10,
+            "2026-01-01T21:00",
+            [("01-01T20:00", "01-02T06:00"), ("01-02T20:00", "01-03T06:00")],
+            id="open now, and the next",
+        ),
+        pytest.param(
+            "0 20 * * 1-5", "UTC", 10, "2026-01-03T06:00", [("01-05T20:00", "01-06T06:00")], id="over the weekend"
+        ),
+        pytest.param(
+            "0 22 * * *",
+            "Europe/Berlin",
+            8,
+            "2026-03-27T12:00",
+            [("03-27T21:00", "03-28T05:00"), ("03-28T21:00", "03-29T05:00"), ("03-29T20:00", "03-30T04:00")],
+            id="clocks go forward: 22:00 is an hour earlier in UTC from the 29th on",
+        ),
+        pytest.param(
+            "30 2 * * *",
+            "Europe/Berlin",
+            1,
+            "2026-03-28T12:00",
+            [("03-29T01:00", "03-29T02:00"), ("03-30T00:30", "03-30T01:30")],
+            id="a time that does not exist is the first after the gap",
+        ),
+        pytest.param(
+            "30 2 * * *",
+            "Europe/Berlin",
+            1,
+            "2026-10-24T12:00",
+            [("10-25T00:30", "10-25T01:30"), ("10-26T01:30", "10-26T02:30")],
+            id="a time that comes twice is the first of the two",
+        ),
+        pytest.param(
+            "30 2 * * *",
+            "Europe/Berlin",
+            1,
+            "2026-10-25T01:30",
+            [("10-26T01:30", "10-26T02:30")],
+            id="and not again where it comes the second time",
+        ),
+        pytest.param(
+            "0 * * * *",
+            "Europe/Berlin",
+            0.5,
+            "2026-10-25T00:00",
+            [("10-25T00:00", "10-25T00:30"), ("10-25T01:00", "10-25T01:30"), ("10-25T02:00", "10-25T02:30")],
+            id="every hour is every hour, also where one comes twice",
+        ),
+        pytest.param("0 0 29 2 *", "UTC", 24, "2026-03-01T00:00", [("02-29T00:00", "03-01T00:00")], id="leap day"),
+        pytest.param(
+            "0 0 * * 6,0",
+            "UTC",
+            24,
+            "2026-01-01T00:00",
+            [("01-03T00:00", "01-05T00:00")],
+            id="spans that touch are one",
+        ),
+        pytest.param(
+            "0 12 * * *",
+            "Pacific/Chatham",
+            1,
+            "2026-01-01T00:00",
+            [("01-01T22:15", "01-01T23:15")],
+            id="a zone of odd minutes",
+        ),
+    ],
+)
+def test_spans_follow_the_clocks_of_the_zone(
+    schedule: str, zone: str, hours: float, now: str, expected: list[tuple[str, str]]
+) -> None:
+    assert spans(schedule, zone, hours, now, len(expected)) == expected
+
+
+def test_the_next_leap_day_is_found_years_ahead() -> None:
+    assert first_span("0 0 29 2 *", "UTC", timedelta(hours=1), at("2028-03-01T00:00")) == Span(
+        at("2032-02-29T00:00"), at("2032-02-29T01:00")
+    )
+
+
+def test_a_schedule_that_never_happens_has_no_times() -> None:
+    assert list(times_after("0 0 30 2 *", "UTC", at("2026-01-01T00:00"))) == []
+    assert first_span("0 0 31 2,4 *", "UTC", timedelta(hours=1), at("2026-01-01T00:00")) is None
+
+
+def test_a_window_that_is_always_open_ends_at_some_time() -> None:
+    span = first_span("0 * * * *", "UTC", timedelta(hours=1), at("2026-01-01T00:00"))
+    assert span is not None
+    assert span.start <= at("2026-01-01T00:00") < span.end < at("2028-01-01T00:00")
+
+
+@pytest.mark.parametrize(
+    "schedule", ["", "* * * *", "* * * * * *", "60 * * * *", "x * * * *", "@daily", "0 0 30 2 *", "0 24 * * *"]
+)
+def test_what_is_no_schedule_is_refused(schedule: str) -> None:
+    with pytest.raises(BadSchedule):
+        check_schedule(schedule)
+
+
+@pytest.mark.parametrize(
+    "name", ["Europe/Nowhere", "localtime", "../etc/passwd", "", "Europe", "Mars", "posix/UTC", "x" * 99]
+)
+def test_what_is_no_time_zone_is_none(name: str) -> None:
+    assert read_zone(name) is None
+
+
+@pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "CET"])
+def test_zones_of_the_database_are_read(name: str) -> None:
+    assert read_zone(name) is not None
