@@ -15,6 +15,7 @@ import ssl
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -34,8 +35,9 @@ from webhook.http.handler import Endpoints, Route
 from webhook.http.server import Server
 from webhook.metrics import WebhookMetrics
 from webhook.verdicts import Verdict
-from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.reviews import judge, mutate
+from webhook.workloads.sorts.job import JOB
 
 
 def review_body(*, held: bool) -> bytes:
@@ -94,15 +96,15 @@ async def _serve(groups: int, told: Connection) -> None:
     showcase.show(issue(authority, ("127.0.0.1",), timedelta(days=1), now))
     where = scene(groups)
 
-    def over(judge: Callable[[Review, ReviewContext], Verdict]) -> Callable[[Review], Awaitable[Verdict]]:
+    def over(answer: Callable[[Review, ReviewContext], Verdict]) -> Callable[[Review], Awaitable[Verdict]]:
         async def judged(review: Review) -> Verdict:
-            return judge(review, where)
+            return answer(review, where)
 
         return judged
 
     routes = {
-        "/mutate/jobs": Route("batch", "Job", over(mutate_job)),
-        "/validate/jobs": Route("batch", "Job", over(judge_job)),
+        "/mutate/jobs": Route("batch", "Job", over(partial(mutate, JOB))),
+        "/validate/jobs": Route("batch", "Job", over(partial(judge, JOB))),
     }
     server = Server(Endpoints(routes, metrics, lambda: None), metrics)
     freeze_memory()

@@ -30,11 +30,13 @@ from webhook.verdicts import YES, Verdict
 from webhook.workloads.context_builder import ContextBuilder
 from webhook.workloads.governed.children import judge_child, mutate_child
 from webhook.workloads.governed.gated_kinds import judge_gated_object
-from webhook.workloads.governed.kind_objects import judge_kind_object, judge_scale, mutate_kind_object
-from webhook.workloads.jobs import judge_job, mutate_job
+from webhook.workloads.governed.scales import judge_scale
 from webhook.workloads.owner_cache import made_resources
-from webhook.workloads.pods import judge_pod, mutate_pod
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.reviews import judge, mutate
+from webhook.workloads.sorts.job import JOB
+from webhook.workloads.sorts.kind_object import KindReviews
+from webhook.workloads.sorts.pod import POD
 from webhook.workloads.workload_cache import WatchedWorkloads
 
 WorkloadJudge = Callable[[Review, ReviewContext], Verdict]
@@ -79,10 +81,10 @@ class Webhook:
 
     def _routes(self) -> dict[str, Route]:
         return {
-            "/mutate/jobs": Route("batch", "Job", self._with_context(mutate_job)),
-            "/validate/jobs": Route("batch", "Job", self._with_context(judge_job)),
-            "/mutate/pods": Route("", "Pod", self._with_context(mutate_pod)),
-            "/validate/pods": Route("", "Pod", self._with_context(judge_pod)),
+            "/mutate/jobs": Route("batch", "Job", self._with_context(partial(mutate, JOB))),
+            "/validate/jobs": Route("batch", "Job", self._with_context(partial(judge, JOB))),
+            "/mutate/pods": Route("", "Pod", self._with_context(partial(mutate, POD))),
+            "/validate/pods": Route("", "Pod", self._with_context(partial(judge, POD))),
             "/validate/scales": Route("autoscaling", "Scale", self._judge_scale),
             "/validate/quotagroups": Route(names.GROUP, GROUP, self._quota_objects.judge_quotagroup),
             "/validate/resourceflavors": Route(names.GROUP, FLAVOR, self._quota_objects.judge_flavor),
@@ -94,15 +96,16 @@ class Webhook:
         for kind in self._kinds.all:
             resource = resource_of_kind(kind)
             if kind.suspend:
-                yield from self._pair(resource, partial(mutate_kind_object, kind), partial(judge_kind_object, kind))
+                sort = KindReviews(kind)
+                yield from self._pair(resource, partial(mutate, sort), partial(judge, sort))
             elif kind.gate is not None:
                 yield self._route("validate", resource, partial(judge_gated_object, kind))
         for resource in made_resources(self._kinds):
             yield from self._pair(resource, mutate_child, judge_child)
 
-    def _pair(self, resource: Resource, mutate: WorkloadJudge, judge: WorkloadJudge) -> Iterator[tuple[str, Route]]:
-        yield self._route("mutate", resource, mutate)
-        yield self._route("validate", resource, judge)
+    def _pair(self, resource: Resource, mutation: WorkloadJudge, check: WorkloadJudge) -> Iterator[tuple[str, Route]]:
+        yield self._route("mutate", resource, mutation)
+        yield self._route("validate", resource, check)
 
     def _route(self, phase: str, resource: Resource, judge: WorkloadJudge) -> tuple[str, Route]:
         path = f"/{phase}/{resource.plural}.{resource.group}"

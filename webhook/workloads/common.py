@@ -1,12 +1,9 @@
 """What reviews of all workloads have in common: Quotree's annotations, the group label, the owner's hold."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
-from shared.api.annotations import (
-    InjectedAnnotation,
-)
+from shared.api.annotations import InjectedAnnotation
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.names import (
@@ -25,7 +22,6 @@ from shared.api.names import (
     is_person,
 )
 from shared.api.patches import Operation, drop_members, set_members
-from shared.api.review import Review
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_child_kept, check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size
@@ -33,18 +29,24 @@ from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD
 from shared.quota.model.tree import QueueOrder
 from shared.resources import QuantityError
 from webhook.verdicts import YES, Allow, Deny, Verdict
-from webhook.workloads.queue_edit import QueueEdit
 from webhook.workloads.review_context import Cover, ReviewContext
+from webhook.workloads.workload_review import SideT, WorkloadReview
 from webhook.workloads.workload_side import annotation_of, as_judged, name_of, own_annotations
 
 
-def check_sizes(
-    review: Review, kind: str, metadata: Metadata, spec: PodSpec, old: tuple[Metadata, PodSpec] | None
-) -> Findings:
+def check_sizes(edit: WorkloadReview[SideT]) -> Findings:
     """Deny parts of the object that are too large; for an existing object, only those that the edit makes too large."""
-    after = object_size(len(bytes(review.object)), metadata, spec)
-    before = None if old is None else object_size(len(bytes(review.old_object)), *old)
-    return Findings(tuple(check_size(name_of(kind, metadata), before, after)))
+    if edit.group is None:
+        return NO_FINDINGS
+    review, new, old = edit.review, edit.new, edit.old
+    old_specs = {} if old is None else {each.name: each.spec for each in old.pod_sets}
+    found: dict[Violation, None] = {}
+    for name, spec in ({each.name: each.spec for each in new.pod_sets} or {"": PodSpec()}).items():
+        after = object_size(len(bytes(review.object)), new.metadata, spec)
+        old_spec, total = old_specs.get(name, PodSpec()), len(bytes(review.old_object))
+        before = None if old is None else object_size(total, old.metadata, old_spec)
+        found.update(dict.fromkeys(check_size(new.name, before, after)))
+    return Findings(tuple(found))
 
 
 def check_unmanaged(kind: str, metadata: Metadata, context: ReviewContext) -> Findings:
@@ -65,49 +67,49 @@ def check_unmanaged(kind: str, metadata: Metadata, context: ReviewContext) -> Fi
     return Findings((Violation("GroupAbsent", name_of(kind, metadata), GROUP_FIELD, message),))
 
 
-def judge_unreadable(kind: str, metadata: Metadata, before: Metadata | None, error: QuantityError) -> Verdict:
+def judge_unreadable(edit: WorkloadReview[SideT], error: QuantityError) -> Verdict:
     """Return the verdict on a workload whose request cannot be read; edits of one under deletion are still allowed."""
-    if before is not None and before.is_deleting:
+    if edit.old is not None and edit.old.metadata.is_deleting:
         return YES
-    return Deny((Violation("BadQuantity", name_of(kind, metadata), "spec", str(error)),))
+    return Deny((Violation("BadQuantity", edit.new.name, "spec", str(error)),))
 
 
-def user_annotation(group: str, old: Metadata | None, old_group: str | None, context: ReviewContext) -> dict[str, str]:
+def user_annotation(edit: WorkloadReview[SideT], group: str) -> dict[str, str]:
     """Return the annotation with the user of the request, for a workload that is created in or moved to a leaf by user.
 
     It says for whom the workload counts there, and is never written again. What Kubernetes' own accounts create counts
-    for its namespace. `old` None: it is being created.
+    for its namespace.
     """
-    leaf, user = context.quota.tree.get(group), context.quota.user
+    leaf, user = edit.context.quota.tree.get(group), edit.context.quota.user
     if leaf is None or leaf.order is not QueueOrder.USER or not is_person(user):
         return {}
-    if old is not None and (group == old_group or USER in as_judged(old, old_group).annotations):
+    old = edit.old
+    if old is not None and (not edit.moves or USER in as_judged(old.metadata, old.group).annotations):
         return {}
     return {USER: user}
 
 
-def own_name(annotations: Mapping[str, str], context: ReviewContext) -> dict[str, str]:
+def _own_name(edit: WorkloadReview[SideT]) -> dict[str, str]:
     """Return the annotation that `user_annotation` gives, if it is there: another replica's tree might lag."""
-    user = context.quota.user
-    return {USER: user} if is_person(user) and annotations.get(USER) == user else {}
+    user = edit.context.quota.user
+    return {USER: user} if edit.moves and is_person(user) and edit.new.annotations.get(USER) == user else {}
 
 
-def expected_annotations(
-    edit: QueueEdit, now: datetime, injected: InjectedAnnotation | None, user: Mapping[str, str]
-) -> dict[str, str]:
+def expected_annotations(edit: WorkloadReview[SideT], injected: InjectedAnnotation | None) -> dict[str, str]:
     """Quotree's annotations after an owner's edit: the previous ones with what the mutation adds.
 
     `injected` None: nothing can be injected now. Otherwise it might have been or not yet, because another replica's
-    view might lag. `user`: what `own_name` gives where the edit changes the group.
+    view might lag.
     """
-    old, new = edit.old, edit.new
-    expected = {**user, **own_annotations(old.annotations)}
-    requeue = edit.expected_text(now)
-    if requeue is not None:
-        expected[REQUEUE] = requeue
-    if injected is not None and new.annotations.get(INJECTED) == annotation_of(injected)[0].get(INJECTED):
+    expected, placed = _own_name(edit), {} if injected is None else annotation_of(injected)[0]
+    if edit.queue_edit is not None:
+        expected |= own_annotations(edit.queue_edit.old.annotations)
+        requeue = edit.queue_edit.expected_text(edit.context.now)
+        if requeue is not None:
+            expected[REQUEUE] = requeue
+    if injected is not None and edit.new.annotations.get(INJECTED) == placed.get(INJECTED):
         expected.pop(INJECTED, None)
-        expected |= annotation_of(injected)[0]
+        expected |= placed
     return expected
 
 

@@ -26,7 +26,7 @@ from shared.quota.model.tree import Tree
 from webhook.permissions import Permissions, service_account
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
-from webhook.workloads.governed.kind_review import read_scale
+from webhook.workloads.governed.scales import read_scale
 from webhook.workloads.owner_cache import WorkloadRecord
 from webhook.workloads.review_context import Cover, ReviewContext
 from webhook.workloads.workload_cache import WatchedWorkloads

@@ -1,5 +1,6 @@
 """A workload on one side of a review, before or after the edit; what follows from it is computed once. Pure."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,16 +9,15 @@ import msgspec
 
 from shared.api.annotations import BadAnnotation, InjectedAnnotation, read_injected, write_annotation
 from shared.api.core.metadata import Metadata
-from shared.api.core.placement import Placement
 from shared.api.core.pod import PodSpec
 from shared.api.injection import NOTHING
 from shared.api.names import INJECTED, is_own
-from shared.quota.model.flavor import injection
-from shared.quota.model.flavor_placement import conflicts, find_flavors, only_flavors, own_placement
 from shared.quota.model.read.jobs import pod_request_of, times
+from shared.quota.model.rules.findings import Violation
+from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.tree import Amounts
-from shared.resources import QuantityError
+from shared.resources import sum_amounts
 from webhook.workloads.review_context import ReviewContext
 
 
@@ -59,6 +59,7 @@ class PodSetSide:
     spec: PodSpec
     pods: int
     context: ReviewContext
+    name: str = ""
 
     @cached_property
     def pod_request(self) -> Amounts:
@@ -82,13 +83,48 @@ class PodSetSide:
 
 
 @dataclass(frozen=True)
-class WorkloadSide:
-    """A Job or a pod: one set of pods. `group` None: not managed."""
+class WorkloadSide(ABC):
+    """A workload before or after an edit, of whatever sort. `group` None: not managed."""
 
     kind: str
     metadata: Metadata
-    pod_set: PodSetSide
     group: str | None
+    context: ReviewContext
+
+    @property
+    @abstractmethod
+    def is_held(self) -> bool:
+        """Whether it is suspended or gated."""
+
+    @property
+    @abstractmethod
+    def has_finished(self) -> bool:
+        """Whether it uses nothing more."""
+
+    @property
+    @abstractmethod
+    def pod_sets(self) -> tuple[PodSetSide, ...]:
+        """The sets of equal pods that it is made of, in their order."""
+
+    @property
+    @abstractmethod
+    def submitted(self) -> SubmittedWorkload:
+        """The workload as its owner wrote it, without what was injected. Raises QuantityError."""
+
+    @property
+    @abstractmethod
+    def progress(self) -> WorkloadProgress:
+        """How far it has come. Raises QuantityError."""
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its pod sets are known; otherwise `flaws` says why, and nothing else about it is judged."""
+        return True
+
+    @property
+    def flaws(self) -> tuple[Violation, ...]:
+        """What keeps it from being managed at all."""
+        return ()
 
     @cached_property
     def name(self) -> str:
@@ -106,41 +142,20 @@ class WorkloadSide:
         return injected_annotation(self.metadata.annotations)
 
     @cached_property
-    def placement(self) -> Placement:
-        """The placement as its owner wrote it."""
-        return own_placement(self.pod_set.spec, self.injected)
+    def peak(self) -> Amounts:
+        """The request of all pods, to compare with that of the other side. Raises QuantityError."""
+        return sum_amounts(each.peak for each in self.pod_sets)
 
-    @cached_property
-    def submitted(self) -> SubmittedWorkload:
-        """The workload as its owner wrote it, without what was injected; of no group, if it is in none."""
-        context = self.pod_set.context
+    def described(self) -> SubmittedWorkload:
+        """Return what its metadata and its pods say of it, without a request; of no group, if it is in none.
+
+        Raises QuantityError.
+        """
         return SubmittedWorkload(
             object=self.name,
             group=self.group or "",
             namespace=self.metadata.namespace or "default",
             labels=self.metadata.labels,
-            namespace_labels=context.namespace.namespace_labels,
-            request=self.pod_set.request,
-            placement=self.placement,
-            pods=self.pod_set.pods,
-            terms=(PodTerms.of(self.pod_set.spec, context.namespace),),
+            namespace_labels=self.context.namespace.namespace_labels,
+            terms=tuple(PodTerms.of(each.spec, self.context.namespace) for each in self.pod_sets),
         )
-
-    @cached_property
-    def pending_injection(self) -> InjectedAnnotation:
-        """The placement that it gets at once while held: of its only flavors, unless it contradicts the owner's.
-
-        Flavors of devices come with the start: they depend on claims, of which two replicas can know different
-        versions.
-        """
-        quota = self.pod_set.context.quota
-        found = quota.tree.get(self.group or "")
-        if found is None or found.is_parent:
-            return NOTHING
-        try:
-            request = self.pod_set.pod_request
-        except QuantityError:
-            return NOTHING
-        known = {resource: amount for resource, amount in request.items() if not quota.settings.is_of_devices(resource)}
-        flavors, _ = find_flavors(only_flavors(found, known, self.metadata.labels), quota.flavors)
-        return NOTHING if conflicts(self.placement, flavors) else injection(self.placement, flavors)

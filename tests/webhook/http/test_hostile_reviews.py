@@ -10,10 +10,9 @@ import pytest
 from shared.api.review import Review
 from tests.webhook.http.test_handler import body
 from tests.webhook.http.test_server import JSON, Running, running
-from tests.webhook.workloads.review_builders import context, job
+from tests.webhook.workloads.review_builders import context, job, judge_job
 from webhook.http.server import MAX_BODY
 from webhook.verdicts import Verdict
-from webhook.workloads.jobs import judge_job
 
 HELD: Any = {"suspend": True}
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import jsonpatch
@@ -18,11 +19,17 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group, Tree
 from webhook.verdicts import Allow, Deny, Verdict
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.reviews import judge, mutate
+from webhook.workloads.sorts.job import JOB
+from webhook.workloads.sorts.pod import POD
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HELD: Any = {"suspend": True}
 RECONCILER = "system:serviceaccount:quotree-system:quotree-reconciler"
 PERSON = "alice"
+
+mutate_job, judge_job = partial(mutate, JOB), partial(judge, JOB)
+mutate_pod, judge_pod = partial(mutate, POD), partial(judge, POD)
 
 A100 = {
     "metadata": {"name": "a100"},

@@ -4,10 +4,19 @@ from typing import Any
 
 import pytest
 
-from tests.webhook.workloads.review_builders import applied, codes, context, job, plain_pod, review
+from tests.webhook.workloads.review_builders import (
+    applied,
+    codes,
+    context,
+    job,
+    judge_job,
+    judge_pod,
+    mutate_job,
+    mutate_pod,
+    plain_pod,
+    review,
+)
 from webhook.verdicts import YES
-from webhook.workloads.jobs import judge_job, mutate_job
-from webhook.workloads.pods import judge_pod, mutate_pod
 from webhook.workloads.review_context import Cover
 
 UNIT = "quotree.dev/unit"

@@ -8,14 +8,14 @@ import pytest
 from shared.api.review import Review
 from shared.quota.model.read.jobs import pod_request_of
 from tests.shared.kinds.objects import jobset, metadata, preset, replicated
-from tests.webhook.workloads.review_builders import HELD, context, job, review
+from tests.webhook.workloads.review_builders import HELD, context, job, judge_job, mutate_job, review
 from webhook.verdicts import Verdict
 from webhook.workloads import workload_side
-from webhook.workloads.governed.kind_objects import judge_kind_object, mutate_kind_object
-from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.review_context import ReviewContext
+from webhook.workloads.reviews import judge, mutate
+from webhook.workloads.sorts.kind_object import KindReviews
 
-JOBSET = preset("JobSet")
+JOBSET = KindReviews(preset("JobSet"))
 
 
 @pytest.fixture
@@ -32,22 +32,22 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return specs
 
 
-@pytest.mark.parametrize("judge", [mutate_job, judge_job])
+@pytest.mark.parametrize("answer", [mutate_job, judge_job])
 def test_request_of_a_job_is_computed_once_for_each_side(
-    computed: list[Any], judge: Callable[[Review, ReviewContext], Verdict]
+    computed: list[Any], answer: Callable[[Review, ReviewContext], Verdict]
 ) -> None:
-    judge(review(job("vision", cpu=2, **HELD)), context())
+    answer(review(job("vision", cpu=2, **HELD)), context())
     assert len(computed) == 1
     computed.clear()
-    judge(review(job("vision", cpu=3, **HELD), job("vision", cpu=2, **HELD)), context())
+    answer(review(job("vision", cpu=3, **HELD), job("vision", cpu=2, **HELD)), context())
     assert len(computed) == 2
 
 
-@pytest.mark.parametrize("judge", [mutate_kind_object, judge_kind_object])
-def test_request_of_each_pod_set_is_computed_once_for_each_side(computed: list[Any], judge: Any) -> None:
+@pytest.mark.parametrize("answer", [mutate, judge])
+def test_request_of_each_pod_set_is_computed_once_for_each_side(computed: list[Any], answer: Any) -> None:
     def body(cpu: str) -> dict[str, Any]:
         sets = (replicated("driver", cpu=cpu), replicated("workers", cpu=cpu))
         return {**jobset(*sets, suspend=True), "metadata": metadata(labels={"quotree.dev/group": "vision"})}
 
-    judge(JOBSET, review(body("2"), body("1")), context())
+    answer(JOBSET, review(body("2"), body("1")), context())
     assert len(computed) == 4

@@ -6,9 +6,21 @@ from typing import Any
 import pytest
 
 from shared.api.names import USER, creator_in
-from tests.webhook.workloads.review_builders import GROUPS, HELD, applied, codes, context, group, job, plain_pod, review
-from webhook.workloads.jobs import judge_job, mutate_job
-from webhook.workloads.pods import judge_pod, mutate_pod
+from tests.webhook.workloads.review_builders import (
+    GROUPS,
+    HELD,
+    applied,
+    codes,
+    context,
+    group,
+    job,
+    judge_job,
+    judge_pod,
+    mutate_job,
+    mutate_pod,
+    plain_pod,
+    review,
+)
 from webhook.workloads.review_context import ReviewContext
 
 ROBOT = "system:serviceaccount:team-a:robot"

@@ -11,9 +11,19 @@ from shared.quota.model.devices import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group
-from tests.webhook.workloads.review_builders import admitted, applied, codes, context, group, job, refusals, review
+from tests.webhook.workloads.review_builders import (
+    admitted,
+    applied,
+    codes,
+    context,
+    group,
+    job,
+    judge_job,
+    mutate_job,
+    refusals,
+    review,
+)
 from webhook.verdicts import Allow
-from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.review_context import ReviewContext
 
 GPU = "gpu.deviceclass.resource.k8s.io/devices"

@@ -7,10 +7,18 @@ import pytest
 
 from shared.kinds.kind import Kinds
 from tests.shared.kinds.objects import metadata, preset
-from tests.webhook.workloads.review_builders import applied, codes, context, plain_pod, refusals, review
+from tests.webhook.workloads.review_builders import (
+    applied,
+    codes,
+    context,
+    judge_pod,
+    mutate_pod,
+    plain_pod,
+    refusals,
+    review,
+)
 from webhook.verdicts import YES
 from webhook.workloads.governed.gated_kinds import judge_gated_object
-from webhook.workloads.pods import judge_pod, mutate_pod
 
 LWS = preset("LeaderWorkerSet")
 GOVERNED = replace(context(), kinds=Kinds.of([LWS]))

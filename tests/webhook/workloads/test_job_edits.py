@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from shared.api.names import REPLACEMENT
-from tests.webhook.workloads.review_builders import HELD, admitted, context, deleting, job, refusals, review
+from tests.webhook.workloads.review_builders import HELD, admitted, context, deleting, job, judge_job, refusals, review
 from webhook.verdicts import YES
-from webhook.workloads.jobs import judge_job
 
 
 def replaced_by(started: dict[str, Any], policy: str) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from tests.webhook.workloads.review_builders import (
     deleting,
     group,
     job,
+    judge_job,
+    mutate_job,
     review,
 )
 from webhook.verdicts import YES
-from webhook.workloads.jobs import judge_job, mutate_job
 from webhook.workloads.review_context import ReviewContext
 
 INJECTED = '{"nodeSelector":{"gpu":"a100"},"tolerations":[{"key":"gpu","operator":"Exists"}]}'

@@ -12,12 +12,14 @@ from tests.webhook.workloads.review_builders import (
     codes,
     context,
     job,
+    judge_job,
+    judge_pod,
+    mutate_job,
+    mutate_pod,
     plain_pod,
     review,
 )
 from webhook.verdicts import YES
-from webhook.workloads.jobs import judge_job, mutate_job
-from webhook.workloads.pods import judge_pod, mutate_pod
 
 UNIT = {"quotree.dev/unit": "u1"}
 CLAIM = {"uid": "waiting", "flavors": {"cpu": "t4"}}

@@ -14,13 +14,15 @@ from shared.quota.model.rules.workloads.submitted_workload import NeverFits
 from tests.shared.kinds.objects import entry, jobset, metadata, preset, replicated
 from tests.webhook.workloads.review_builders import RECONCILER, applied, codes, context, deleting, refusals, review
 from webhook.verdicts import YES, Allow, Verdict
-from webhook.workloads.governed import children, kind_objects
+from webhook.workloads import reviews
+from webhook.workloads.governed import children, scales
 from webhook.workloads.review_context import Cover, ReviewContext
+from webhook.workloads.sorts.kind_object import KindReviews
 
 JOBSET = preset("JobSet")
 UNIT = "quotree.dev/unit"
-mutate: Callable[[Review, ReviewContext], Verdict] = partial(kind_objects.mutate_kind_object, JOBSET)
-judge: Callable[[Review, ReviewContext], Verdict] = partial(kind_objects.judge_kind_object, JOBSET)
+mutate: Callable[[Review, ReviewContext], Verdict] = partial(reviews.mutate, KindReviews(JOBSET))
+judge: Callable[[Review, ReviewContext], Verdict] = partial(reviews.judge, KindReviews(JOBSET))
 ADMITTED = '{"podSets":{"driver":{"cpu":"a100"},"workers":{"cpu":"t4"}},"time":"2026-03-01T12:00:00Z"}'
 
 
@@ -112,12 +114,12 @@ def test_object_that_cannot_be_governed_is_refused_with_a_remedy() -> None:
     own = compile_kind(entry(REFUSING))
     body = a_set(suspend=True)
     body["spec"]["ttl"] = 5
-    found = kind_objects.judge_kind_object(own, review(body), context())
+    found = reviews.judge(KindReviews(own), review(body), context())
     assert codes(found) == ["KindRefused"]
     assert "it has a ttl; leave it out" in refusals(found)[0]
     body["spec"]["managedBy"] = "another"
-    assert kind_objects.judge_kind_object(own, review(body), context()) == YES
-    assert kind_objects.mutate_kind_object(own, review(body), context()) == YES
+    assert reviews.judge(KindReviews(own), review(body), context()) == YES
+    assert reviews.mutate(KindReviews(own), review(body), context()) == YES
 
 
 def test_each_pod_set_that_could_never_start_is_warned_of() -> None:
@@ -223,7 +225,7 @@ def test_preset_has_the_operator_that_creates_its_children() -> None:
 def test_scale_subresource_raises_no_managed_object(managed: str | None, replicas: int, expected: list[str]) -> None:
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": metadata()}
     before, after = ({**scale, "spec": {"replicas": each}} for each in (2, replicas))
-    assert codes(kind_objects.judge_scale(review(after, before), managed)) == expected
+    assert codes(scales.judge_scale(review(after, before), managed)) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,18 @@
 """What a new Job must not say: everything that is wrong at once, in bounded sentences, or a warning."""
 
 from shared.quota.model.rules.workloads.submitted_workload import NeverFits
-from tests.webhook.workloads.review_builders import HELD, applied, codes, context, job, refusals, review
+from tests.webhook.workloads.review_builders import (
+    HELD,
+    applied,
+    codes,
+    context,
+    job,
+    judge_job,
+    mutate_job,
+    refusals,
+    review,
+)
 from webhook.verdicts import YES, Allow, Deny
-from webhook.workloads.jobs import judge_job, mutate_job
 
 
 def test_all_errors_are_reported_and_forbidden_decides_the_code() -> None:

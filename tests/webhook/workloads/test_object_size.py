@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.webhook.workloads.review_builders import HELD, context, job, refusals, review
+from tests.webhook.workloads.review_builders import HELD, context, job, judge_job, refusals, review
 from webhook.verdicts import YES
-from webhook.workloads.jobs import judge_job
 
 KIB = 1024
 

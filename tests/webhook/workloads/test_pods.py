@@ -12,12 +12,13 @@ from tests.webhook.workloads.review_builders import (
     codes,
     context,
     deleting,
+    judge_pod,
+    mutate_pod,
     plain_pod,
     refusals,
     review,
 )
 from webhook.verdicts import YES
-from webhook.workloads.pods import judge_pod, mutate_pod
 
 GATE = {"name": "quotree.dev/admission"}
 GATED: Any = {"schedulingGates": [GATE]}

@@ -6,9 +6,18 @@ from typing import Any
 import pytest
 
 from shared.api.annotations import RequeueAnnotation, write_annotation
-from tests.webhook.workloads.review_builders import HELD, NOON, applied, codes, context, job, review
+from tests.webhook.workloads.review_builders import (
+    HELD,
+    NOON,
+    applied,
+    codes,
+    context,
+    job,
+    judge_job,
+    mutate_job,
+    review,
+)
 from webhook.verdicts import YES
-from webhook.workloads.jobs import judge_job, mutate_job
 
 HOLD = {"quotree.dev/hold": "true"}
 GATE = {"hold.quotree.dev/scan": "true"}
