@@ -8,25 +8,41 @@ from typing import Final, cast
 import click
 
 COMMANDS: Final = {
-    "check": ("cli.commands.check:command", "Check manifests against every rule of the admission webhook, offline."),
+    "check": (
+        "cli.commands.offline.check:command",
+        "Check manifests against every rule of the admission webhook, offline.",
+    ),
     "close": ("cli.commands.changing.switches:close", "Refuse new workloads in a group."),
     "completion": ("cli.commands.completion:command", "Print the completion script of bash, zsh or fish."),
-    "convert": ("cli.commands.convert:command", "Print quota objects of Kueue, Koordinator and others as Quotree's."),
+    "convert": (
+        "cli.commands.offline.convert:command",
+        "Print quota objects of Kueue, Koordinator and others as Quotree's.",
+    ),
     "dashboard": ("cli.commands.dashboard:command", "Serve the tree, the queues and the explanations to your browser."),
     "drain": ("cli.commands.changing.switches:drain", "Stop every workload in a group."),
     "evict": ("cli.commands.changing.evict:command", "Stop a running workload for what waits, and let it wait again."),
     "explain": ("cli.commands.explain:command", "Explain why a workload waits, and what would let it start."),
     "history": ("cli.commands.history:command", "List evictions: of what, why, and for whom."),
     "hold": ("cli.commands.changing.switches:hold", "Make a workload wait, and stop it if it runs."),
-    "kinds": ("cli.commands.kinds:command", "List the kinds that are governed; `kinds check` tries a descriptor."),
+    "kinds": (
+        "cli.commands.offline.kinds:command",
+        "List the kinds that are governed; `kinds check` tries a descriptor.",
+    ),
     "open": ("cli.commands.changing.switches:open_", "Remove the stopPolicy of a group."),
     "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
     "report": ("cli.commands.report:command", "Report what the groups used in a month."),
     "resume": ("cli.commands.changing.switches:resume", "Let a held or deactivated workload start again."),
-    "schema": ("cli.commands.schema:command", "Print JSON Schemas of the quota objects, for kubeconform and editors."),
+    "schema": (
+        "cli.commands.offline.schema:command",
+        "Print JSON Schemas of the quota objects, for kubeconform and editors.",
+    ),
     "simulate": (
         "cli.commands.simulate:command",
         "Simulate what starts and stops, for files or the live cluster.",
+    ),
+    "test": (
+        "cli.commands.offline.test:command",
+        "Try cases of a tree: who starts, waits, is evicted, what is refused.",
     ),
     "top": ("cli.commands.top:command", "List the groups by what they use now."),
     "tree": ("cli.commands.tree:command", "Show the live tree: min, used, runtime, borrowed, pending."),

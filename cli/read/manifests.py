@@ -19,6 +19,8 @@ from shared.kinds.kind import Kind
 from shared.problems import Problem
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
+CASES_ENDING: Final = ".test.yaml"
+"""Of files of cases (`quotree test`), which are no manifests."""
 STANDARD_INPUT: Final = "-"
 CLUSTER: Final = "cluster"
 """The file name of objects from the live cluster."""
@@ -99,7 +101,8 @@ def _files(path: str) -> Iterator[str]:
     if not place.exists():
         raise UnreadableFile(path, None, "no such file or folder")
     if place.is_dir():
-        yield from (str(file) for file in sorted(place.rglob("*")) if file.suffix in ENDINGS and file.is_file())
+        found = (file for file in sorted(place.rglob("*")) if file.suffix in ENDINGS and file.is_file())
+        yield from (str(file) for file in found if not file.name.endswith(CASES_ENDING))
     else:
         yield path
 

@@ -91,9 +91,8 @@ READ_KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = 
     (RESOURCE_API, "ResourceClaimTemplate"): ("claim_templates", read_resource_claim_template),
 }
 """API version and kind of all objects that are read, beside those of governed kinds -> where they go, their reader."""
-_CLUSTER_SCOPED: Final = frozenset(
-    {"QuotaGroup", "ResourceFlavor", "Node", "Namespace", "PriorityClass", "RuntimeClass"}
-)
+CLUSTER_WIDE: Final = frozenset({"QuotaGroup", "ResourceFlavor", "Node", "Namespace", "PriorityClass", "RuntimeClass"})
+"""Kinds whose objects are in no namespace."""
 
 
 def sort_objects(
@@ -146,6 +145,6 @@ def _governed(manifest: Manifest, kinds: Kinds | None) -> tuple[str, Callable[[A
 
 def object_name(manifest: Manifest) -> str:
     """Return the name that violations use for this object."""
-    if manifest.kind not in _CLUSTER_SCOPED:
+    if manifest.kind not in CLUSTER_WIDE:
         return f"{manifest.kind}/{manifest.namespace or 'default'}/{manifest.name}"
     return f"{manifest.kind}/{manifest.name}"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli.commands import check, simulate
+from cli.commands import simulate
+from cli.commands.offline import check
 
 GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\nspec: %s\n---\n"
 QUOTAS = "quotas: [{min: {cpu: 4}, max: {cpu: 8}}]"

@@ -7,7 +7,8 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from cli.commands import check, explain, simulate
+from cli.commands import explain, simulate
+from cli.commands.offline import check
 from dev.controlplane.cluster import ControlPlane
 from tests.cli.live_kinds import install_kinds
 

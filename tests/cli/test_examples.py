@@ -4,7 +4,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli.commands import check, simulate
+from cli.commands import simulate
+from cli.commands.offline import check
 
 EXAMPLES = str(Path(__file__).parent.parent.parent / "examples")
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cli.commands import schema
+from cli.commands.offline import schema
 from dev import kubeconform
 from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries

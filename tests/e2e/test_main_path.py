@@ -147,6 +147,21 @@ def test_what_if_predicts_the_effects_of_the_edit(ask: Asking, tmp_path: Path) -
     ask.until("it stops and the other starts", lambda: ask.is_held("lent") and not ask.is_held("queued"))
 
 
+def test_a_case_on_the_live_tree_is_what_happens(ask: Asking, tmp_path: Path) -> None:
+    lent, queued = (
+        {"jobs": [{"name": name, "group": leaf, "requests": {"cpu": 6}}]}
+        for name, leaf in (("lent", "vision"), ("queued", "language"))
+    )
+    expect: Object = {"starts": [], "evicts": {}, "waits": {"queued": "WaitingForQuota"}}
+    file = tmp_path / "some.test.yaml"
+    file.write_text(yaml.safe_dump({"cases": [{"name": "one fits", "load": lent, "submit": queued, "expect": expect}]}))
+    assert "1 passed, 0 failed" in ask.quotree.command("test", "--live", str(file))
+    ask.submit("lent", "vision", 6)
+    ask.submit("queued", "language", 6)
+    ask.until("one runs and the other is told why not", lambda: not ask.is_held("lent") and ask.is_held("queued"))
+    assert "WaitingForQuota" in ask.quotree.command("pending", "-o", "json")
+
+
 def test_hold_resume_close_and_open_commands_work(ask: Asking) -> None:
     ask.submit("switched", "vision", 1)
     ask.until("it runs", lambda: not ask.is_held("switched"))

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 from click.testing import CliRunner
 
-from cli.commands import check, convert
+from cli.commands.offline import check, convert
 from shared.quota.model.read.groups import read_group_manifest
 from shared.quota.model.tree import Group
 

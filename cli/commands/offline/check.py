@@ -12,6 +12,7 @@ from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.workloads import read_workloads
 from cli.read.world import nodes_in
 from cli.render.data import print_data
+from cli.render.github import annotation
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds, quota_settings
 
@@ -75,15 +76,5 @@ def _write_github(objects: ManifestObjects, violations: Sequence[Placed], warnin
     """Print workflow commands, which CI shows beside the lines."""
     for level, found in (("error", violations), ("warning", warnings)):
         for placed in found:
-            location = f"file={_property(placed.file)},line={placed.line}"
-            title = _property(placed.violation.rule)
-            click.echo(f"::{level} {location},title={title}::{_data(placed.violation.text)}")
+            click.echo(annotation(level, placed.file, placed.line, placed.violation.rule, placed.violation.text))
     click.echo(_summary(objects, violations, warnings), err=True)
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
