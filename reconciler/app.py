@@ -107,7 +107,7 @@ class Reconciler:
 
     def _observe(self) -> None:
         self._faults.tell()
-        self._wake.observe(workload_comes=self._state.work.pending_came)
+        self._wake.observe(workload_comes=self._state.work.index.pending_came)
 
     def _visibility(self) -> Iterator[Visibility]:
         """Serve the visibility API, if it is enabled."""

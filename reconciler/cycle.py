@@ -86,7 +86,7 @@ class CycleRunner:
             ended = time.perf_counter()
             took = timedelta(seconds=ended - started)
             self._metrics.cycled(took, ended - requested)
-            self._metrics.assumptions.set(len(self._state.work.assumptions))
+            self._metrics.assumptions.set(len(self._state.work.overlay.assumptions))
             moments = (decided.wake_at, self._state.next_change, executor.next_due(now))
             self._set_timer(min(filter(None, moments), default=None))
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
@@ -111,8 +111,8 @@ class CycleRunner:
 
     def _decide_once(self, executor: Executor, now: datetime) -> tuple[Snapshot, Plan]:
         snapshot = measure(self._state.world_at(now), now, self._snapshot)
-        for key, workload in list(self._state.work.unadmitted_running.items()):
-            with self._state.work.set_aside_if_fails(key):
+        for key, workload in list(self._state.work.follow_ups.unadmitted_running.items()):
+            with self._state.work.readings.set_aside_if_fails(key):
                 if workload.group in snapshot.leaves:
                     executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
         self._write_unready(executor, snapshot, now)
@@ -153,13 +153,13 @@ class CycleRunner:
     def _write_unready(self, executor: Executor, snapshot: Snapshot, now: datetime) -> None:
         """Write since when workloads have lost readiness, where a deadline or lost capacity counts from then."""
         is_short = _is_short(snapshot)
-        for key in list(self._state.work.unready):
-            with self._state.work.set_aside_if_fails(key):
+        for key in list(self._state.work.follow_ups.unready):
+            with self._state.work.readings.set_aside_if_fails(key):
                 if is_short or self._waits_for_pods(key, snapshot):
                     executor.annotator.write_unready(key, now)
 
     def _waits_for_pods(self, key: str, snapshot: Snapshot) -> bool:
-        workload = self._state.work.workload(key)
+        workload = self._state.work.index.workload(key)
         leaf = snapshot.leaves.get(workload.group) if workload is not None else None
         return leaf is not None and leaf.startup.wait_for_pods_ready
 

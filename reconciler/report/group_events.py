@@ -34,12 +34,12 @@ class GroupEvents:
         self._placement_events.snapshot = snapshot
         self._report_groups(snapshot.inactive)
         self._report_orphaned(snapshot)
-        while self._state.work.new_problems:
-            key, problems = self._state.work.new_problems.popitem()
-            with self._state.faults.about(self._state.work.subject_of(key)):
-                self._events.wrong(problems, self._state.work.objects(key))
-        while self._state.work.strays.untold:
-            self._events.stray(self._state.work.strays.untold.pop())
+        while self._state.work.follow_ups.new_problems:
+            key, problems = self._state.work.follow_ups.new_problems.popitem()
+            with self._state.faults.about(self._state.work.readings.subject_of(key)):
+                self._events.wrong(problems, self._state.work.objects.of(key))
+        while self._state.work.owners.strays.untold:
+            self._events.stray(self._state.work.owners.strays.untold.pop())
         self._report_set_aside()
 
     def _report_set_aside(self) -> None:
@@ -47,8 +47,8 @@ class GroupEvents:
         before, self._set_aside = self._set_aside, set(self._state.faults.aside)
         for fault in self._set_aside - before:
             if fault.subject.kind != GROUP:
-                key = self._state.work.key_of_id(WorkloadId(fault.subject.kind, fault.subject.name))
-                self._events.set_aside(fault, [] if key is None else self._state.work.objects(key))
+                key = self._state.work.index.key_of_id(WorkloadId(fault.subject.kind, fault.subject.name))
+                self._events.set_aside(fault, [] if key is None else self._state.work.objects.of(key))
 
     def _report_groups(self, inactive: Mapping[str, Inactive]) -> None:
         before, self._inactive = self._inactive, inactive
@@ -72,7 +72,7 @@ class GroupEvents:
         self._seen = snapshot.orphaned
         now: set[str] = set()
         for workload in snapshot.orphaned:
-            key = self._state.work.key_of(workload)
+            key = self._state.work.index.key_of(workload)
             if key is not None:
                 now.add(key)
                 if key in self._orphaned:
@@ -80,6 +80,6 @@ class GroupEvents:
                 if workload.is_pending:
                     self._pending_events.look_soon(key)
                 else:
-                    with self._state.faults.about(self._state.work.subject_of(key)):
-                        self._events.orphaned(workload, self._state.work.objects(key))
+                    with self._state.faults.about(self._state.work.readings.subject_of(key)):
+                        self._events.orphaned(workload, self._state.work.objects.of(key))
         self._orphaned = now

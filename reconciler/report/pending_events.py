@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 
 from reconciler.report.events import WorkloadEvents
 from shared.api.durations import later
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.workload import Workload
@@ -59,7 +59,7 @@ class PendingEvents:
 
     def look_soon(self, key: str) -> None:
         """Check this workload as if it had just become pending."""
-        self._work.newly_pending[key] = None
+        self._work.index.newly_pending[key] = None
 
     async def run(self) -> NoReturn:
         """Run a round every second, indefinitely."""
@@ -71,17 +71,17 @@ class PendingEvents:
         """Add what became pending since the last round, then check those that are due."""
         if self.plan is None:
             return
-        for key in self._work.newly_pending:
+        for key in self._work.index.newly_pending:
             self._reported.pop(key, None)
             self._enter(self._fresh, key, later(now, _PATIENCE))
-        self._work.newly_pending.clear()
+        self._work.index.newly_pending.clear()
         looks, reasons, until = _LOOKS, PendingReasons(self.plan), self._clock() + _TIME
         for line in (self._fresh, self._known):
             passed_over = 0
             while looks and self._clock() < until and passed_over < _PASSED_OVER and line and line[0][0] <= now:
                 due, key = line.popleft()
                 is_pending = False
-                with self._work.faults.about(self._work.subject_of(key)):
+                with self._work.readings.faults.about(self._work.readings.subject_of(key)):
                     is_pending = self._due.get(key) == due and self._look(key, reasons, now)
                 if is_pending:
                     looks -= 1
@@ -94,7 +94,7 @@ class PendingEvents:
 
     def _look(self, key: str, reasons: PendingReasons, now: datetime) -> bool:
         """Return whether the workload is still pending; record an event if the reason is new."""
-        workload = self._work.workload(key)
+        workload = self._work.index.workload(key)
         if workload is None or not workload.is_pending:
             del self._due[key]
             self._reported.pop(key, None)
@@ -114,7 +114,7 @@ class PendingEvents:
             self.write(waiting, now)
         if known != said or now - at >= _EVENTS_LAST:
             self._reported[key] = said, now
-            self._events.waits(waiting, self._work.objects(key))
+            self._events.waits(waiting, self._work.objects.of(key))
 
 
 def _reason_of(waiting: WaitExplanation) -> ReportedReason:

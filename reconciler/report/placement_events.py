@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 from reconciler.report.events import WorkloadEvents
 from shared.api.durations import later
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload
 
@@ -41,12 +41,12 @@ class PlacementEvents:
 
     def round(self, now: datetime) -> None:
         """Add what was started since the last round, then check those whose timeout has passed."""
-        for key in self._work.newly_started:
+        for key in self._work.index.newly_started:
             with self._about(key):
-                due = self._due_of(self._work.workload(key))
+                due = self._due_of(self._work.index.workload(key))
                 if due is not None:
                     heapq.heappush(self._due, (due, key))
-        self._work.newly_started.clear()
+        self._work.index.newly_started.clear()
         for _ in range(_LOOKS):
             if not self._due or self._due[0][0] > now:
                 return
@@ -55,7 +55,7 @@ class PlacementEvents:
                 self._look(key, now)
 
     def _about(self, key: str) -> AbstractContextManager[None]:
-        return self._work.faults.about(self._work.subject_of(key))
+        return self._work.readings.faults.about(self._work.readings.subject_of(key))
 
     def _due_of(self, workload: Workload | None) -> datetime | None:
         leaf = self.snapshot.leaves.get(workload.group) if workload is not None and self.snapshot is not None else None
@@ -64,9 +64,9 @@ class PlacementEvents:
         return later(later(workload.admission.since, leaf.startup.timeout), _LATER)
 
     def _look(self, key: str, now: datetime) -> None:
-        workload = self._work.workload(key)
+        workload = self._work.index.workload(key)
         due = self._due_of(workload)
         if workload is not None and due is not None and due <= now:
-            reasons = self._work.unplaced(key)
+            reasons = self._work.objects.unplaced(key)
             if reasons:
-                self._events.not_placed(workload, reasons, self._work.objects(key))
+                self._events.not_placed(workload, reasons, self._work.objects.of(key))

@@ -12,9 +12,9 @@ from reconciler.write.write_queue import DONE, WriteQueue
 from shared.api.annotations import BadAnnotation, read_annotations, read_waiting
 from shared.api.core.metadata import Metadata
 from shared.api.names import ADMISSION, EVICTION, NOTICE, WAITING
-from shared.cluster.state.assumptions import Mark
-from shared.cluster.state.unwritten import AnnotationPatch
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.expected.assumptions import Mark
+from shared.cluster.state.expected.unwritten import AnnotationPatch
+from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.decide.decisions import ClaimEnd, Notice, WaitExplanation
 from shared.quota.model.workload import Admission, Flavors, Workload
 
@@ -58,23 +58,23 @@ class Annotator:
         makes no workload a younger one.
         """
         objects = self._writes.free_objects(key)
-        workload = self._work.unadmitted_running.get(key)
+        workload = self._work.follow_ups.unadmitted_running.get(key)
         if not objects or workload is None:
             return
         known = read_annotations(objects[0].metadata.annotations, now).admission
         since = now if known is None else min(known.time, now)
-        text = annotations.write_admission(flavors, since, self._work.members_named(key, objects))
+        text = annotations.write_admission(flavors, since, self._work.objects.members_named(key, objects))
         adopted = replace(workload, admission=Admission(flavors, since), hold=False)
         if self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text)):
             self._events.adopted(workload.group, objects, flavors)
 
     def write_unready(self, key: str, now: datetime) -> None:
         """Write since when a workload that was ready is not."""
-        workload = self._work.workload(key)
+        workload = self._work.index.workload(key)
         if workload is None or workload.admission is None or not self._writes.free_objects(key):
             return
         admission = replace(workload.admission, unready_since=workload.admission.unready_since or now)
-        text = annotations.write_unready(admission, self._work.members_named(key, self._work.objects(key)))
+        text = annotations.write_unready(admission, self._work.objects.members_named(key, self._work.objects.of(key)))
         self._annotate(workload, replace(workload, admission=admission), {ADMISSION: text}, (ADMISSION, text))
 
     def give_notice(self, notice: Notice, now: datetime) -> None:
@@ -82,8 +82,8 @@ class Annotator:
         text = annotations.write_notice(notice, now)
         noticed = replace(notice.workload, notice=now)
         if self._annotate(notice.workload, noticed, {NOTICE: text}, (NOTICE, text)):
-            key = self._work.key_of(notice.workload)
-            self._events.noticed(notice, self._work.objects(key) if key else [])
+            key = self._work.index.key_of(notice.workload)
+            self._events.noticed(notice, self._work.objects.of(key) if key else [])
 
     def withdraw_notice(self, workload: Workload) -> None:
         """Remove the notice: the eviction is not needed any more."""
@@ -91,7 +91,7 @@ class Annotator:
 
     def end_claim(self, ended: ClaimEnd) -> None:
         """Write on the victim that its claim has ended."""
-        self._work.end_claim(ended.victim)
+        self._work.readings.end_claim(ended.victim)
         key = self._writes.free_key(ended.victim)
         objects = self._writes.free_objects(key) if key else []
         for each in objects[:1]:
@@ -120,18 +120,18 @@ class Annotator:
         if key is None:
             return False
         objects = self._writes.free_objects(key)
-        self._work.assume(key, after, mark)
+        self._work.decided.assume(key, after, mark)
 
         async def write() -> None:
             outcome = await self._writes.patch(
                 key, objects, lambda each: patches.annotate(each.metadata, written), mark
             )
             if outcome.fate in DONE:
-                self._work.unwritten.drop(key, written)
+                self._work.overlay.unwritten.drop(key, written)
             elif outcome.fate in (WriteOutcome.INVALID, WriteOutcome.TOO_LARGE):
-                self._work.keep_unwritten(key, written)
+                self._work.decided.keep_unwritten(key, written)
             # It does not change the generation, and a later one might hide it: do not wait for its echo indefinitely.
-            asyncio.get_running_loop().call_later(_ECHO.total_seconds(), self._work.forget, key, mark)
+            asyncio.get_running_loop().call_later(_ECHO.total_seconds(), self._work.decided.forget, key, mark)
 
         self._writes.begin(key, write())
         return True

@@ -18,8 +18,8 @@ from reconciler.write.write_queue import DONE, Spawn, WriteQueue
 from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
 from shared.api.patches import Operation
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.observed.object_store import PodRef
 from shared.cluster.state.sorts.sort import WorkloadObject
+from shared.cluster.state.workloads.object_store import PodRef
 from shared.quota.decide.decisions import Evict, EvictionRule
 from shared.quota.model.workload import Workload
 
@@ -47,7 +47,7 @@ class EvictionWrites:
         self._events = events
         self._metrics = metrics
         timeout = state.settings.reclaim.eviction_timeout
-        self._pods = PodEvictions(writer, state.work.has_pod, self._report_deletion, spawn, timeout)
+        self._pods = PodEvictions(writer, state.work.objects.has_pod, self._report_deletion, spawn, timeout)
 
     def whole_plans(self, evictions: Sequence[Evict]) -> list[Evict]:
         """Return the evictions that can be written now.
@@ -71,7 +71,7 @@ class EvictionWrites:
         objects, taker = self._writes.free_objects(key), self._taker(evict)
         text = annotations.write_eviction(evict, now)
         written, mark = {EVICTION: text, REQUEUE: annotations.write_requeue(evict.requeue)}, (EVICTION, text)
-        self._state.work.assume(key, _evicting(evict, now), mark)
+        self._state.work.decided.assume(key, _evicting(evict, now), mark)
         guard = patches.Guard.SPEC if self._writes.stale_tries(key) < _GUARDED_TRIES else patches.Guard.IDENTITY
 
         def patch(each: WorkloadObject) -> list[Operation]:
@@ -80,9 +80,9 @@ class EvictionWrites:
         async def write() -> None:
             outcome = await self._writes.patch(key, objects, patch, mark, _least_eviction)
             if outcome.fate in DONE:
-                self._state.work.unwritten.drop(key)
+                self._state.work.overlay.unwritten.drop(key)
                 if outcome.fate is WriteOutcome.REDUCED:
-                    self._state.work.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None})
+                    self._state.work.decided.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None})
                 self._metrics.evicted(evict, now, taker)
                 self._events.evicted(evict, objects, self._preemptor(evict))
                 self.complete(key, now)
@@ -93,31 +93,31 @@ class EvictionWrites:
 
     def _with_places(self, key: str, evict: Evict) -> Evict:
         """The eviction with the reason why pods have no node, if that is its cause."""
-        unplaced = self._state.work.unplaced(key) if evict.rule is EvictionRule.STARTUP_TIMEOUT else []
+        unplaced = self._state.work.objects.unplaced(key) if evict.rule is EvictionRule.STARTUP_TIMEOUT else []
         return replace(evict, message=f"{evict.message}; {placement_text(unplaced)}") if unplaced else evict
 
     def complete(self, key: str, since: datetime) -> None:
         """Evict the remaining pods of a workload evicted at `since`."""
-        self._pods.begin(self._state.work.pods_to_evict(key), since)
+        self._pods.begin(self._state.work.objects.pods_to_evict(key), since)
 
     def cancel(self) -> None:
         """Stop requesting evictions of pods."""
         self._pods.cancel()
 
     def _report_deletion(self, pod: PodRef) -> None:
-        victim = self._state.work.workload(pod.key)
+        victim = self._state.work.index.workload(pod.key)
         preemptor = [] if victim is None else self._preemptor(victim)
-        self._events.pod_deleted(pod.name, self._state.work.objects(pod.key), preemptor)
+        self._events.pod_deleted(pod.name, self._state.work.objects.of(pod.key), preemptor)
 
     def _taker(self, evict: Evict) -> str | None:
         """Return the group of the preemptor."""
-        key = None if evict.claim is None else self._state.work.key_claiming(evict.claim)
-        preemptor = None if key is None else self._state.work.workload(key)
+        key = None if evict.claim is None else self._state.work.readings.key_claiming(evict.claim)
+        preemptor = None if key is None else self._state.work.index.workload(key)
         return None if preemptor is None else preemptor.group
 
     def _preemptor(self, evicted: Evict | Workload) -> list[WorkloadObject]:
-        key = None if evicted.claim is None else self._state.work.key_claiming(evicted.claim)
-        return [] if key is None else self._state.work.objects(key)
+        key = None if evicted.claim is None else self._state.work.readings.key_claiming(evicted.claim)
+        return [] if key is None else self._state.work.objects.of(key)
 
 
 def _evicting(evict: Evict, now: datetime) -> Workload:

@@ -61,8 +61,8 @@ class Executor:
         """Assume and begin everything in the plan, and complete what an earlier process left incomplete."""
         self._writes.now = now
         work = self._state.work
-        for key in list(work.incomplete):
-            with work.set_aside_if_fails(key):
+        for key in list(work.follow_ups.incomplete):
+            with work.readings.set_aside_if_fails(key):
                 self._complete(key)
         self._limits.begin()
         self._start_times.reset_kept()
@@ -85,7 +85,7 @@ class Executor:
 
     def _one(self, workload: Workload) -> AbstractContextManager[None]:
         """A decision that fails concerns its workload alone."""
-        return self._state.work.set_aside_if_fails(self._state.work.key_of(workload) or "")
+        return self._state.work.readings.set_aside_if_fails(self._state.work.index.key_of(workload) or "")
 
     async def finish(self, within: timedelta) -> bool:
         """Wait for the writes and cancel slow ones; return whether all ended in time."""
@@ -94,7 +94,7 @@ class Executor:
 
     def _complete(self, key: str) -> None:
         """Evict the remaining pods of an eviction, or start the remaining pods of a start."""
-        workload = self._state.work.workload(key)
+        workload = self._state.work.index.workload(key)
         if workload is None or not self._writes.free_objects(key):
             return
         if workload.eviction is not None and workload.admission is not None:

@@ -36,7 +36,7 @@ from shared.api.names import (
     WAITING,
 )
 from shared.api.patches import Operation, add, remove, test
-from shared.cluster.state.unwritten import AnnotationPatch
+from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import set_name, suspend_operations, template_operations
 from shared.quota.model.flavor import Flavor, injection

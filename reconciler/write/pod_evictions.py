@@ -12,7 +12,7 @@ from functools import partial
 from reconciler.write.workload_writer import UNWANTED, WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import Spawn
 from shared.api.durations import later
-from shared.cluster.state.observed.object_store import PodRef
+from shared.cluster.state.workloads.object_store import PodRef
 from shared.telemetry import get_logger
 
 log = get_logger(__name__)

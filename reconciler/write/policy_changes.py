@@ -9,9 +9,9 @@ from typing import Final
 
 from reconciler.write.sorts.registry import writes_of
 from reconciler.write.write_queue import DONE, WriteQueue
-from shared.cluster.state.assumptions import Mark
+from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.observed.pod_replacement import PolicyChange
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.workloads.cache import WorkloadCache
 
 _NO_ANNOTATION: Final[Mark] = ("pod-replacement", "")
 """The name of these writes in metrics."""
@@ -28,24 +28,26 @@ class PolicyChanges:
 
     def apply_due(self, now: datetime) -> None:
         """Begin the writes that are due; one that is not follows when it is."""
-        for key, change in list(self._work.policy_changes.items()):
+        for key, change in list(self._work.follow_ups.policy_changes.items()):
             if change.due <= now:
-                with self._work.set_aside_if_fails(key):
+                with self._work.readings.set_aside_if_fails(key):
                     self._apply(key, change)
 
     def next_due(self, now: datetime) -> datetime | None:
         """Return when the next change is due that is not yet."""
-        return min((each.due for each in self._work.policy_changes.values() if each.due > now), default=None)
+        return min((each.due for each in self._work.follow_ups.policy_changes.values() if each.due > now), default=None)
 
     def _apply(self, key: str, change: PolicyChange) -> None:
-        workload, policy = self._work.workload(key), change.policy
+        workload, policy = self._work.index.workload(key), change.policy
         objects = self._writes.free_objects(key)
-        if workload is None or not objects or key in self._work.assumptions:
+        if workload is None or not objects or key in self._work.overlay.assumptions:
             return
         group, tried = workload.group, (objects[0].metadata.generation, policy)
         if self._written.get(key) == tried:
             return
-        self._written = {known: each for known, each in self._written.items() if known in self._work.policy_changes}
+        self._written = {
+            known: each for known, each in self._written.items() if known in self._work.follow_ups.policy_changes
+        }
         self._written[key] = tried
 
         async def write() -> None:

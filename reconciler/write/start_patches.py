@@ -33,7 +33,9 @@ class StartPatches:
     def of(self, target: WorkloadObject, start: Start, text: str) -> list[Operation]:
         """Start this object of the workload; `text` is its admission annotation."""
         flavors = partial(self._flavors_of, start)
-        return writes_of(target).start(target, start, {ADMISSION: text}, flavors, self._state.work.pod_set_of)
+        return writes_of(target).start(
+            target, start, {ADMISSION: text}, flavors, self._state.work.readings.reader.pod_set_of
+        )
 
     def _flavors_of(self, start: Start, pod_set: str) -> list[Flavor]:
         names = start.flavors.get(pod_set, {}).values()

@@ -8,8 +8,8 @@ from typing import Final
 
 from reconciler.write import patches
 from reconciler.write.write_queue import DONE, WriteQueue
-from shared.cluster.state.assumptions import Mark
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.expected.assumptions import Mark
+from shared.cluster.state.workloads.cache import WorkloadCache
 
 _NO_ANNOTATION: Final[Mark] = ("start-time", "")
 """The name of these writes in metrics; they leave no mark on the object."""
@@ -24,12 +24,12 @@ class StartTimes:
 
     def reset_kept(self) -> None:
         """Reset those of all Jobs that can be written now."""
-        for key in list(self._work.kept_start_times):
-            with self._work.set_aside_if_fails(key):
+        for key in list(self._work.follow_ups.kept_start_times):
+            with self._work.readings.set_aside_if_fails(key):
                 self._reset(key)
 
     def _reset(self, key: str) -> None:
-        workload, objects = self._work.workload(key), self._writes.free_objects(key)
+        workload, objects = self._work.index.workload(key), self._writes.free_objects(key)
         if workload is None or not objects:
             return
         group = workload.group
@@ -43,6 +43,6 @@ class StartTimes:
                 subresource="status",
             )
             if outcome.fate in DONE:
-                self._work.kept_start_times.discard(key)
+                self._work.follow_ups.kept_start_times.discard(key)
 
         self._writes.begin(key, write())

@@ -51,10 +51,10 @@ class StartWrites:
             self._refuse_flavors(key, start, objects, "; ".join(problems))
             self._wake()
             return
-        text = annotations.write_admission(start.flavors, now, self._state.work.members_named(key, objects))
+        text = annotations.write_admission(start.flavors, now, self._state.work.objects.members_named(key, objects))
         mark = (ADMISSION, text)
         admission = Admission(start.flavors, now, answered=sort_of(objects[0]).starts_alone)
-        self._state.work.assume(key, replace(start.workload, admission=admission, notice=None), mark)
+        self._state.work.decided.assume(key, replace(start.workload, admission=admission, notice=None), mark)
         decided, entitled = time.perf_counter(), self._metrics.entitled_wait(start.workload, now)
 
         async def write() -> None:
@@ -62,7 +62,7 @@ class StartWrites:
             if outcome.fate is not WriteOutcome.WRITTEN:
                 self._refused(key, start, objects, outcome, now)
                 return
-            self._state.work.unwritten.drop(key)
+            self._state.work.overlay.unwritten.drop(key)
             self._metrics.started(start, now, entitled, time.perf_counter() - decided)
             self._events.started(start, objects)
 
@@ -75,7 +75,7 @@ class StartWrites:
         if not gated or workload.admission is None:
             return
         flavors, since = workload.admission.flavors, workload.admission.since
-        text = annotations.write_admission(flavors, since, self._state.work.members_named(key, objects))
+        text = annotations.write_admission(flavors, since, self._state.work.objects.members_named(key, objects))
         start, mark = Start(workload, flavors, Tier.ENTITLED), (ADMISSION, text)
 
         async def write() -> None:
@@ -91,7 +91,7 @@ class StartWrites:
             self._refuse_flavors(key, start, objects, outcome.message)
             return
         wait = WAITS[outcome.fate]
-        self._state.work.park(key, later(now, wait))
+        self._state.work.decided.park(key, later(now, wait))
         if outcome.fate is WriteOutcome.TOO_LARGE:
             full = "the object has no space left for the admission annotation, shorten its annotations"
             self._events.start_refused(start, objects, f"{full}: {outcome.message}")
@@ -101,5 +101,5 @@ class StartWrites:
 
     def _refuse_flavors(self, key: str, start: Start, objects: list[WorkloadObject], why: str) -> None:
         """Do not start it in these flavors until its spec changes."""
-        self._state.work.block(key, flavor_names(start.flavors))
+        self._state.work.decided.block(key, flavor_names(start.flavors))
         self._events.start_refused(start, objects, f"other flavors are tried: {why}")

@@ -17,9 +17,9 @@ from typing import Final
 from reconciler.write.sorts.registry import writes_of
 from shared.api.core.metadata import Metadata
 from shared.api.patches import Operation
-from shared.cluster.state.assumptions import Mark
-from shared.cluster.state.observed.object_store import PodRef
+from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.sorts.sort import WorkloadObject
+from shared.cluster.state.workloads.object_store import PodRef
 from shared.kube.client import Client, ObjectMetadata
 from shared.kube.errors import ApiError, Conflict, Fenced, Invalid, NotFound, TooManyRequests, Unavailable
 from shared.kube.resources import PODS, Resource

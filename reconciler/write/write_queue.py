@@ -11,9 +11,9 @@ from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutcome, WriteResult
 from shared.api.durations import later
 from shared.api.patches import Operation
-from shared.cluster.state.assumptions import Mark
+from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.sorts.sort import WorkloadObject
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.model.workload import Workload
 from shared.telemetry import get_logger
 
@@ -70,12 +70,12 @@ class WriteQueue:
 
     def free_key(self, workload: Workload) -> str | None:
         """Return the key of this workload; None if it is deleted, or a write to it is pending or has just failed."""
-        key = self._work.key_of(workload)
+        key = self._work.index.key_of(workload)
         return None if key is None or not self.free_objects(key) else key
 
     def free_objects(self, key: str) -> list[WorkloadObject]:
         """The objects of a workload that can be written now; else empty, and a cycle is requested when they can."""
-        objects = self._work.objects(key)
+        objects = self._work.objects.of(key)
         if key in self._under_way:
             self._wanted.add(key)
             return []
@@ -98,14 +98,14 @@ class WriteQueue:
         task.add_done_callback(partial(self._end, key))
 
     async def _run(self, key: str, write: Coroutine[Any, Any, None]) -> None:
-        with self._work.set_aside_if_fails(key):
+        with self._work.readings.set_aside_if_fails(key):
             await write
 
     def _end(self, key: str, _: "asyncio.Task[None]") -> None:
         del self._under_way[key]
-        if self._work.workload(key) is None:
+        if self._work.index.workload(key) is None:
             self._stale_tries.pop(key, None)
-        if key in self._wanted or key in self._paused or key in self._work.incomplete:
+        if key in self._wanted or key in self._paused or key in self._work.follow_ups.incomplete:
             self._wanted.discard(key)
             self._wake()
 
@@ -136,7 +136,9 @@ class WriteQueue:
         if outcome.fate not in DONE:
             log.info("Write not carried out", key=key, what=mark[0], fate=outcome.fate.value, why=outcome.message)
             results = zip(objects, outcomes, strict=True)
-            self._work.forget(key, mark, [each.metadata.uid for each, result in results if result.fate not in DONE])
+            self._work.decided.forget(
+                key, mark, [each.metadata.uid for each, result in results if result.fate not in DONE]
+            )
             self._pause(key, objects[0].metadata.generation, WAITS[outcome.fate])
         return outcome
 

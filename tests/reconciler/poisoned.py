@@ -20,8 +20,8 @@ STEPS: Final = {
     "Job": (
         "shared.cluster.state.observed.projections:project_job",
         "shared.cluster.state.cluster_state:ClusterState.observe_jobs",
-        "shared.cluster.state.observed.workload_reader:WorkloadReader.read",
-        "shared.cluster.state.observed.object_store:ObjectStore.put_owner",
+        "shared.cluster.state.workloads.reader:WorkloadReader.read",
+        "shared.cluster.state.workloads.object_store:ObjectStore.put_owner",
         "shared.quota.model.eligibility:shape_of",
         "shared.quota.measure.inputs.workload_set:lists_of",
         "shared.quota.measure.leaves.leaf_snapshot:build_leaf",

@@ -5,7 +5,7 @@ from reconciler.write.sorts.sort import FlavorsOf, PodSetOf, WriteSort
 from shared.api.core.job import Job
 from shared.api.names import MAIN_POD_SET
 from shared.api.patches import Operation
-from shared.cluster.state.unwritten import AnnotationPatch
+from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kube.resources import JOBS, Resource
 from shared.quota.decide.decisions import Start
 

@@ -3,7 +3,7 @@
 from reconciler.write import patches
 from reconciler.write.sorts.sort import FlavorsOf, PodSetOf, WriteSort
 from shared.api.patches import Operation
-from shared.cluster.state.unwritten import AnnotationPatch
+from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kinds.kind_object import KindObject
 from shared.kube.resources import Resource, resource_of_kind
 from shared.quota.decide.decisions import Start

@@ -5,7 +5,7 @@ from reconciler.write.sorts.sort import FlavorsOf, PodSetOf, WriteSort
 from shared.api.core.pod import Pod
 from shared.api.names import MAIN_POD_SET, NOTICE
 from shared.api.patches import Operation
-from shared.cluster.state.unwritten import AnnotationPatch
+from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kube.resources import PODS, Resource
 from shared.quota.decide.decisions import Start
 

@@ -7,8 +7,8 @@ from typing import Generic
 from reconciler.write.patches import Guard
 from shared.api.core.pod import Pod
 from shared.api.patches import Operation
+from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.cluster.state.sorts.sort import T
-from shared.cluster.state.unwritten import AnnotationPatch
 from shared.kube.resources import Resource
 from shared.quota.decide.decisions import Start
 from shared.quota.model.flavor import Flavor

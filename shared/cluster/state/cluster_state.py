@@ -15,13 +15,13 @@ from shared.api.core.namespace import Namespace
 from shared.api.core.priority import PriorityClass
 from shared.api.core.resource_claim import ClaimDevices
 from shared.api.core.runtimeclass import RuntimeClass
+from shared.cluster.state.device_users import DeviceOwner, DeviceUsers, PodTransitions
 from shared.cluster.state.faults.register import NODE, WORKLOAD, Fault, Faults, Subject
 from shared.cluster.state.faults.tree_reading import read_tree, set_aside_in_tree
 from shared.cluster.state.faults.worlds import WorldPart, with_each
-from shared.cluster.state.observed.device_users import DeviceOwner, DeviceUsers, PodTransitions
+from shared.cluster.state.made_objects import MadeObjects
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.kind_projection import KindRecord
-from shared.cluster.state.observed.made_objects import MadeObjects
 from shared.cluster.state.observed.projections import (
     FinishedOwner,
     GroupStatusRecord,
@@ -31,8 +31,8 @@ from shared.cluster.state.observed.projections import (
     pod_alone,
     pod_of_another,
 )
-from shared.cluster.state.observed.workload_reader import WorkloadReader
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.workloads.cache import WorkloadCache
+from shared.cluster.state.workloads.reader import WorkloadReader
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.inputs.past_use import UseHistory
@@ -77,7 +77,7 @@ class ClusterState:
         self.work = WorkloadCache(reader, self._job_pods, self.faults)
         self._made_owners = MadeObjects[DeviceOwner](self._governs, identify_owner, _itself, _nothing)
         self._made_pods = MadeObjects(self._governs, identify_pod, pod_alone, pod_of_another)
-        self._use = NodeUsage(self.work.accounts_for, self._namespaces.labels, settings)
+        self._use = NodeUsage(self.work.owners.accounts_for, self._namespaces.labels, settings)
         self._world = World(Tree.of(()), {}, {}, settings=settings)
         self._tree_changed = True
         self._tree = DatedTree(Tree.of(()), Tree.of(()), LONG_AGO, None)
@@ -118,7 +118,7 @@ class ClusterState:
     def _observe_owned(self, changes: Iterable[Transition[DeviceOwner]]) -> None:
         for before, after in changes:
             self._device_users.observe_owner(before, after)
-            self.work.observe_owner(before, after)
+            self.work.observed.owner(before, after)
         self._observe_owners()
 
     def observe_pods(self, changes: Sequence[Change[PodRecord]]) -> None:
@@ -131,7 +131,7 @@ class ClusterState:
     def observe_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
         """Process changes of ResourceClaims and their templates."""
         touched = self._namespaces.observe_claims(source, transitions(changes))
-        self.work.read_users_again(self._device_users.owners_naming(touched))
+        self.work.observed.read_again(self._device_users.owners_naming(touched))
         self._observe_pods(self._device_users.pods_naming(touched))
 
     def _observe_pods(self, changed: PodTransitions) -> None:
@@ -145,18 +145,18 @@ class ClusterState:
         if succeeded:
             owners |= self._job_pods.observe_succeeded(succeeded)
         for owner in owners:
-            self.work.observe_job_pods(owner)
+            self.work.observed.job_pods(owner)
         for old, new in changed:
-            self.work.observe_pod(old.work if old else None, new.work if new else None)
+            self.work.observed.pod(old.work if old else None, new.work if new else None)
         self._observe_owners()
 
     def stop_waiting_for_pods(self, job: str) -> None:
         """The time limit has passed for the watch to report pods of this deleted owner."""
-        self.work.observe_job_pods(job)
+        self.work.observed.job_pods(job)
 
     def stop_waiting_for_strays(self, owner: str) -> None:
         """The time limit has passed for pods to end whose controller does not account for them."""
-        self.work.stop_waiting_for_strays(owner)
+        self.work.owners.stop_waiting_for_strays(owner)
         self._observe_owners()
 
     def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
@@ -178,7 +178,7 @@ class ClusterState:
             if _place_and_selector(old) != _place_and_selector(new):
                 is_moved = True
         if is_moved:
-            self.work.recheck_admittance(self._admitting_others())
+            self.work.observed.read_again(self.work.index.keys_in(self._admitting_others()))
 
     def observe_flavors(self, changes: Sequence[Change[Flavor]]) -> None:
         """Process changes of ResourceFlavors."""
@@ -264,10 +264,10 @@ class ClusterState:
         Of a leaf with many such workloads, the leaf is set aside.
         """
         if isinstance(part, Workload):
-            key, leaf = self.work.key_of(part), self._group(part.group)
-            if key is None or self.work.workload(key) is not part:
+            key, leaf = self.work.index.key_of(part), self._group(part.group)
+            if key is None or self.work.index.workload(key) is not part:
                 return False
-            self.work.set_aside(key, part, error)
+            self.work.readings.set_aside(key, part, error)
             beside = sum(each.subject.group == part.group for each in self.faults.of_kind(WORKLOAD).values())
             return leaf is None or beside < MOST_ASIDE or self.set_aside(leaf, error)
         if isinstance(part, ClusterNode):
@@ -287,13 +287,13 @@ class ClusterState:
         return min(filter(None, moments), default=None)
 
     def _read_again(self, namespaces: set[str] | None = None) -> None:
-        self.work.read_again(namespaces)
+        self.work.observed.read_namespaces_again(namespaces)
         self._observe_owners()
 
     def _observe_owners(self) -> None:
-        keys = set(self.work.added_or_removed)
+        keys = set(self.work.index.added_or_removed)
         self._use.observe_owners(keys)
-        self.work.added_or_removed.clear()
+        self.work.index.added_or_removed.clear()
         owners, pods = self._made_owners.judge_again(keys), self._made_pods.judge_again(keys)
         if owners:
             self._observe_owned(owners)
@@ -302,7 +302,7 @@ class ClusterState:
 
     def _governs(self, key: str) -> bool:
         """Return whether what was made for the object with this key counts for it."""
-        return self.work.knows(key) and not self.work.is_made(key)
+        return self.work.owners.knows(key) and not self.work.owners.is_made(key)
 
     def _with_use(self, world: World) -> World:
         self._use.count()

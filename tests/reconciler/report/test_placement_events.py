@@ -7,9 +7,13 @@ import msgspec
 from reconciler.report.events import WorkloadEvents, placement_text
 from reconciler.report.placement_events import PlacementEvents
 from shared.cluster.state.faults.register import Faults
+from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.projections import project_pod
-from shared.cluster.state.workload_cache import WorkloadCache
+from shared.cluster.state.workloads.cache import WorkloadCache
+from shared.cluster.state.workloads.objects import WorkloadObjects
+from shared.cluster.state.workloads.reader import WorkloadReader
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.settings import QuotaSettings, StartupSettings
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, running, world
@@ -19,24 +23,26 @@ TREE = tree("root 8\n  a 8")
 SETTINGS = QuotaSettings(capacity=capacity_in(TREE), startup=StartupSettings(timeout=timedelta(seconds=60)))
 
 
-class Cache(WorkloadCache):
-    """One workload, and why its pods have no node."""
+class Pods(WorkloadObjects):
+    """Pods that say why they have no node."""
 
-    def __init__(self, workload: Workload) -> None:
-        self.found: Workload | None = workload
+    def __init__(self) -> None:
+        super().__init__(JobPods(()))
         self.why = ["no cpu", "no gpu", "no cpu"]
-        self.newly_started = {"u1": None}
-
-        self.faults = Faults()
-
-    def workload(self, _key: str) -> Workload | None:
-        return self.found
 
     def unplaced(self, _key: str) -> list[str]:
         return self.why
 
-    def objects(self, _key: str) -> list[object]:  # type: ignore[override]
-        return []
+
+class Cache(WorkloadCache):
+    """One workload, and its pods."""
+
+    def __init__(self, workload: Workload) -> None:
+        settings = QuotaSettings()
+        reader = WorkloadReader(settings, NamespaceContexts(settings.devices), lambda _group, _labels: True)
+        super().__init__(reader, JobPods(()), Faults())
+        self.index.put("u1", workload)
+        self.pods = self.objects = Pods()
 
 
 class Heard(WorkloadEvents):
@@ -61,7 +67,7 @@ def test_unplaced_workload_gets_one_event_after_the_delay() -> None:
     cache, heard, events = new_case()
     for seconds in (1, 60, 62, 63, 200):
         events.round(after(seconds))
-    assert heard.recorded == [cache.why]
+    assert heard.recorded == [cache.pods.why]
 
 
 def test_placed_or_deleted_workload_gets_no_event() -> None:
@@ -69,9 +75,9 @@ def test_placed_or_deleted_workload_gets_no_event() -> None:
         cache, heard, events = new_case()
         events.round(after(1))
         if placed:
-            cache.why = []
+            cache.pods.why = []
         else:
-            cache.found = None
+            cache.index.put("u1", None)
         events.round(after(100))
         assert heard.recorded == []
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from shared.api.core.job import Job
 from shared.cluster.state.observed.job_pods import PodSums, highest, request_of_active
-from shared.cluster.state.terminating import as_terminating
+from shared.cluster.state.observed.terminating import as_terminating
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Workload
 

@@ -121,12 +121,12 @@ def end_waits(watched: SimulatedWatches) -> None:
     """All is reported, and what was waited for after that did not come: a new process would not wait for it."""
     watched.report_all()
     work = watched.state.work
-    for key in work.unseen_pods:
+    for key in work.owners.unseen_pods:
         watched.state.stop_waiting_for_pods(key)
-    for delay in [*work.revoked_starts.delays.new]:
-        work.stop_waiting_for_answer(delay)
-    for delay in [*work.early_stops.delays.new]:
-        work.stop_waiting_for_more_pods(delay)
+    for delay in [*work.overlay.revoked_starts.delays.new]:
+        work.decided.stop_waiting_for_answer(delay)
+    for delay in [*work.overlay.early_stops.delays.new]:
+        work.decided.stop_waiting_for_more_pods(delay)
 
 
 def pods_that_end(watched: SimulatedWatches) -> Iterator[str]:
@@ -152,13 +152,14 @@ def known(watched: SimulatedWatches) -> dict[str, object]:
     every = [each for of_group in world.workload_sets.values() for each in of_group.by_id.values()]
     return {
         "workloads": {each.id: without_history(each) for each in every},
-        "keys": {each.id: work.key_of(each) for each in every},
+        "keys": {each.id: work.index.key_of(each) for each in every},
         "can be written": {
-            each.id: {found.metadata.uid: found for found in work.objects(work.key_of(each) or "")} for each in every
+            each.id: {found.metadata.uid: found for found in work.objects.of(work.index.key_of(each) or "")}
+            for each in every
         },
-        "problems": work.problems,
-        "run without an admission": work.unadmitted_running,
-        "incomplete": work.incomplete,
+        "problems": work.follow_ups.problems,
+        "run without an admission": work.follow_ups.unadmitted_running,
+        "incomplete": work.follow_ups.incomplete,
         "tree": (world.tree.groups, world.inactive),
         "flavors": world.flavors,
         "nodes": (world.nodes, world.largest_nodes),

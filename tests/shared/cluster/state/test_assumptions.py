@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from shared.api.core.metadata import Metadata
 from shared.api.names import ADMISSION
-from shared.cluster.state.assumptions import Assumptions
+from shared.cluster.state.expected.assumptions import Assumptions
 from shared.quota.model.workload import Admission, Workload
 from tests.builders import in_main
 

@@ -8,7 +8,7 @@ from shared.api.core.job import Job
 from shared.api.names import ADMISSION, EVICTION
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import FinishedOwner
-from shared.cluster.state.terminating import ORPHANED, TERMINATING
+from shared.cluster.state.observed.terminating import ORPHANED, TERMINATING
 from shared.kube.watch.cache import Changed
 from shared.quota.model.workload import Admission
 from tests.builders import NOW, in_main
@@ -55,7 +55,7 @@ def test_claim_outlives_its_victim_until_the_preemptor_starts(state: ClusterStat
     assert [(each.request, each.admission) for each in work(state) if kind_of(each) == ORPHANED] == [({}, None)]
     (waiting,) = [each for each in work(state) if each.key == "ns/b"]
     started = replace(waiting, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
-    state.work.assume("u2", started, (ADMISSION, ADMITTED))
+    state.work.decided.assume("u2", started, (ADMISSION, ADMITTED))
     assert claims(state) == {"ns/b": [ORPHANED]}
     state.observe_jobs([Changed(preemptor, running_job("u2", name="b", generation=2))])
     assert claims(state) == {}
@@ -69,7 +69,7 @@ def test_claim_of_a_finished_victim_stays_until_it_is_ended(state: ClusterState)
     state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert claims(state) == {"ns/b": [ORPHANED]}
     (orphan,) = [each for each in work(state) if kind_of(each) == ORPHANED]
-    state.work.end_claim(orphan)
+    state.work.readings.end_claim(orphan)
     assert claims(state) == {}
 
 

@@ -13,7 +13,7 @@ from shared.api.names import ADMISSION, EVICTION
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import FinishedOwner, GroupStatusRecord, project_job
-from shared.cluster.state.terminating import TERMINATING
+from shared.cluster.state.observed.terminating import TERMINATING
 from shared.kube.watch.cache import Changed
 from shared.quota.model.tree import Entry, Group, Override, StopPolicy
 from shared.quota.model.workload import Admission, EvictionReason
@@ -52,7 +52,7 @@ def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -
     state.observe_jobs([Changed(None, a_job())])
     (pending,) = work(state)
     started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW))
-    state.work.assume("u1", started, (ADMISSION, "text"))
+    state.work.decided.assume("u1", started, (ADMISSION, "text"))
     assert work(state) == [started]
     state.observe_jobs([Changed(a_job(), a_job(resourceVersion="2", annotations={"x": "y"}))])
     assert work(state) == [started]
@@ -67,8 +67,8 @@ def test_an_assumed_start_counts_until_the_watch_shows_it(state: ClusterState) -
 def test_a_failed_start_is_pending_again(state: ClusterState) -> None:
     state.observe_jobs([Changed(None, a_job())])
     (pending,) = work(state)
-    state.work.assume("u1", replace(pending, admission=Admission(in_main({}), NOW)), (ADMISSION, "text"))
-    state.work.forget("u1", (ADMISSION, "text"))
+    state.work.decided.assume("u1", replace(pending, admission=Admission(in_main({}), NOW)), (ADMISSION, "text"))
+    state.work.decided.forget("u1", (ADMISSION, "text"))
     assert work(state) == [pending]
 
 
@@ -78,7 +78,7 @@ def test_job_created_again_under_the_same_name_is_a_new_workload(state: ClusterS
     state.observe_jobs([Changed(a_job(), None), Changed(None, a_job("u2"))])
     (found,) = work(state)
     assert found.uid == "u2"
-    assert state.work.key_of(found) == "u2"
+    assert state.work.index.key_of(found) == "u2"
 
 
 def test_deleted_job_uses_its_quota_while_its_pods_run(state: ClusterState) -> None:
@@ -98,7 +98,7 @@ def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterS
     job = replace_status(running_job(), **counts)
     state.observe_jobs([Changed(None, job), Changed(job, None)])
     assert [(kind_of(each), each.is_evicting) for each in work(state)] == [(TERMINATING, True)]
-    assert state.work.unseen_pods == {"u1"}
+    assert state.work.owners.unseen_pods == {"u1"}
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.stop_waiting_for_pods("u1")
     assert [kind_of(each) for each in work(state)] == [TERMINATING]
@@ -124,7 +124,7 @@ def test_job_that_is_known_again_after_its_end_counts_as_before(state: ClusterSt
     assert [(kind_of(each), each.request) for each in work(state)] == [("Job", {"cpu": 2000})]
     finished = FinishedOwner("u1")
     state.observe_jobs([Changed(job, finished), Changed(finished, None)])
-    assert not state.work.knows("u1")
+    assert not state.work.owners.knows("u1")
 
 
 def test_unmanaged_system_and_orphaned_use_are_distinguished(state: ClusterState) -> None:
@@ -152,9 +152,9 @@ def test_unadmitted_running_workload_waits_for_adoption(state: ClusterState) -> 
     state.observe_jobs([Changed(None, a_job(suspend=False))])
     (found,) = work(state)
     assert found.hold
-    assert list(state.work.unadmitted_running) == ["u1"]
+    assert list(state.work.follow_ups.unadmitted_running) == ["u1"]
     state.observe_jobs([Changed(a_job(suspend=False), running_job())])
-    assert state.work.unadmitted_running == {}
+    assert state.work.follow_ups.unadmitted_running == {}
 
 
 def test_group_with_another_generation_is_a_change_and_one_with_another_status_is_not(state: ClusterState) -> None:
@@ -175,7 +175,7 @@ def test_group_that_does_not_admit_the_namespace_keeps_its_workloads_pending(sta
     before = GroupStatusRecord("vision", 1, Group("vision"), QuotaGroupStatus())
     state.observe_groups([Changed(before, GroupStatusRecord("vision", 2, picky, QuotaGroupStatus()))])
     assert [each.hold for each in work(state)] == [True]
-    assert state.work.new_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
+    assert state.work.follow_ups.new_problems == {"u1": ("group vision does not admit namespace ns; it waits",)}
     namespace = {"metadata": {"name": "ns", "uid": "n1", "labels": {"team": "vision"}}}
     state.observe_namespaces([Changed(None, read_namespace(namespace))])
     assert [each.hold for each in work(state)] == [False]
@@ -219,7 +219,7 @@ def test_loss_of_readiness_is_recorded(state: ClusterState) -> None:
     state.observe_jobs([Changed(ready, running_job())])
     (unready,) = work(state)
     assert unready.admission == Admission(in_main({"cpu": "default"}), NOW, was_ready=True, answered=False)
-    assert state.work.unready == {"u1"}
+    assert state.work.follow_ups.unready == {"u1"}
 
 
 def test_loss_of_readiness_of_an_evicted_job_is_not_recorded(state: ClusterState) -> None:
@@ -232,7 +232,7 @@ def test_loss_of_readiness_of_an_evicted_job_is_not_recorded(state: ClusterState
     (evicting,) = work(state)
     assert evicting.eviction is not None
     assert evicting.eviction.reason is EvictionReason.RECLAIMED
-    assert state.work.unready == set()
+    assert state.work.follow_ups.unready == set()
 
 
 def test_finished_job_keeps_minimal_data() -> None:

@@ -21,8 +21,8 @@ from shared.cluster.state.observed.projections import (
     project_job,
     project_pod,
 )
+from shared.cluster.state.observed.terminating import TERMINATING
 from shared.cluster.state.sorts.registry import owner_sort_of
-from shared.cluster.state.terminating import TERMINATING
 from shared.kinds.kind_object import KindObject
 from shared.kube.watch.cache import Changed
 from shared.quota.model.flavor import Flavor
@@ -122,9 +122,9 @@ def test_pending_object_counts_with_its_declared_pods(state: ClusterState) -> No
         ("driver", {"cpu": 1000}, 1),
         ("workers", {"cpu": 4000}, 2),
     ]
-    assert [owner_sort_of(each).key_of(each) for each in state.work.objects(KEY) if isinstance(each, KindObject)] == [
-        KEY
-    ]
+    assert [
+        owner_sort_of(each).key_of(each) for each in state.work.objects.of(KEY) if isinstance(each, KindObject)
+    ] == [KEY]
 
 
 def test_what_was_made_for_a_governed_object_is_no_workload(state: ClusterState) -> None:
@@ -134,7 +134,7 @@ def test_what_was_made_for_a_governed_object_is_no_workload(state: ClusterState)
     assert [(each.kind, each.uid) for each in state.world().workloads_of("vision").by_id.values()] == [
         ("JobSet", "uid-train")
     ]
-    assert state.work.unadmitted_running == {}
+    assert state.work.follow_ups.unadmitted_running == {}
 
 
 def test_invented_unit_keeps_nothing_from_being_counted(state: ClusterState) -> None:
@@ -162,7 +162,7 @@ def test_pods_count_for_their_object_whichever_is_seen_first(state: ClusterState
     if first == "pods":
         state.observe_kind_objects([Changed(None, STARTED)])
     assert only(state).request == {"cpu": 8000}
-    assert state.work.unadmitted_running == {}
+    assert state.work.follow_ups.unadmitted_running == {}
 
 
 def test_pod_counts_by_itself_once_its_object_counts_no_more(state: ClusterState) -> None:
@@ -193,7 +193,7 @@ def test_pod_of_a_deleted_object_that_has_lost_its_owner_is_a_workload_of_its_ow
         state.observe_kind_objects([Changed(STARTED, None)])
     counted = {each.kind: each.request for each in state.world().workloads_of("vision").by_id.values()}
     assert counted["Pod"] == {"cpu": 1000}
-    assert state.work.unadmitted_running.keys() == {"d"}
+    assert state.work.follow_ups.unadmitted_running.keys() == {"d"}
     assert state.world().unmanaged == {}
 
 
@@ -255,7 +255,7 @@ def test_deleted_object_counts_until_its_pods_have_ended(state: ClusterState) ->
 
 def test_object_deleted_before_its_pods_are_seen_counts_for_a_delay(state: ClusterState) -> None:
     state.observe_kind_objects([Changed(None, STARTED), Changed(STARTED, None)])
-    assert (only(state).request, state.work.unseen_pods) == ({"cpu": 5000}, {KEY})
+    assert (only(state).request, state.work.owners.unseen_pods) == ({"cpu": 5000}, {KEY})
     state.stop_waiting_for_pods(KEY)
     assert not state.world().workloads_of("vision").by_id
 
@@ -270,9 +270,9 @@ def test_finished_object_counts_its_remaining_pods(state: ClusterState) -> None:
     assert (kind_word(only(state)), only(state).request) == (TERMINATING, {"cpu": 2000})
     state.observe_pods([Changed(last, None)])
     assert not state.world().workloads_of("vision").by_id
-    assert state.work.knows(KEY)
+    assert state.work.owners.knows(KEY)
     state.observe_kind_objects([Changed(finished, None)])
-    assert not state.work.knows(KEY)
+    assert not state.work.owners.knows(KEY)
 
 
 def kind_word(workload: Workload) -> str:
@@ -284,10 +284,10 @@ def test_object_stopped_before_any_pod_is_seen_counts_for_a_delay(state: Cluster
     by_owner = seen(written(annotations={ADMISSION: ADMITTED}, generation=3, labels={HOLD_LABEL: "true"}))
     state.observe_kind_objects([Changed(STARTED, by_owner)])
     found = only(state)
-    assert (found.is_evicting, [each.key for each in state.work.revoked_starts.delays.new]) == (True, [KEY])
+    assert (found.is_evicting, [each.key for each in state.work.overlay.revoked_starts.delays.new]) == (True, [KEY])
     assert found.eviction is not None
     assert found.eviction.reason is EvictionReason.SUSPENDED
-    state.work.stop_waiting_for_answer(state.work.revoked_starts.delays.new[0])
+    state.work.decided.stop_waiting_for_answer(state.work.overlay.revoked_starts.delays.new[0])
     assert (only(state).is_pending, only(state).hold) == (True, True)
 
 
@@ -299,11 +299,11 @@ def test_object_stopped_before_all_pods_are_seen_counts_missing_pods_for_a_delay
     show(state, *pods)
     state.observe_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
-    (delay,) = state.work.early_stops.delays.new
+    (delay,) = state.work.overlay.early_stops.delays.new
     state.observe_pods([Changed(each, None) for each in pods])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
     show(state, late := pod("late", "workers", "2"))
-    state.work.stop_waiting_for_more_pods(delay)
+    state.work.decided.stop_waiting_for_more_pods(delay)
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
     state.observe_pods([Changed(late, None)])
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
@@ -317,7 +317,7 @@ def test_object_seen_complete_after_its_start_needs_no_delay(state: ClusterState
     state.observe_pods([Changed(pods[0], done), Changed(pods[1], None)])
     state.observe_kind_objects([Changed(STARTED, STOPPED)])
     assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
-    assert not state.work.early_stops.delays.new
+    assert not state.work.overlay.early_stops.delays.new
     state.observe_pods([Changed(pods[2], None)])
     assert only(state).is_pending
     state.observe_kind_objects([Changed(STOPPED, STARTED)])

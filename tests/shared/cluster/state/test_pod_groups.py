@@ -21,7 +21,7 @@ def test_complete_pod_group_is_one_workload(state: ClusterState) -> None:
     (complete,) = work(state)
     assert (complete.kind, complete.key, complete.hold) == ("PodGroup", "ns/gang", False)
     assert complete.request == {"cpu": 2000}
-    assert {each.metadata.uid for each in state.work.objects("ns/gang")} == {"p1", "p2"}
+    assert {each.metadata.uid for each in state.work.objects.of("ns/gang")} == {"p1", "p2"}
 
 
 def test_remaining_pods_of_a_pod_group_are_one_workload(state: ClusterState) -> None:
@@ -30,7 +30,7 @@ def test_remaining_pods_of_a_pod_group_are_one_workload(state: ClusterState) -> 
     state.observe_pods([Changed(None, ended), Changed(None, a_pod("p2", **labels))])
     (rest,) = work(state)
     assert (rest.is_pending, rest.hold, rest.request) == (True, False, {"cpu": 1000})
-    assert [each.metadata.uid for each in state.work.objects("ns/gang")] == ["p2"]
+    assert [each.metadata.uid for each in state.work.objects.of("ns/gang")] == ["p2"]
 
 
 GANG = {POD_GROUP_LABEL: "gang", POD_GROUP_SIZE_LABEL: "2"}

@@ -34,32 +34,32 @@ def test_start_revoked_by_its_owner_counts_until_the_job_controller_has_seen_it(
     state.observe_jobs([Changed(None, started)])
     state.observe_jobs([Changed(started, back)])
     assert [(each.is_evicting, each.hold) for each in work(state)] == [(True, True)]
-    assert [each.key for each in state.work.revoked_starts.delays.new] == ["u1"]
+    assert [each.key for each in state.work.overlay.revoked_starts.delays.new] == ["u1"]
     state.observe_jobs([Changed(back, suspended(back, after(5)))])
     assert [(each.is_pending, each.hold) for each in work(state)] == [(True, True)]
-    assert state.work.revoked_starts.delays.new == []
+    assert state.work.overlay.revoked_starts.delays.new == []
 
 
 def test_revoked_start_stops_counting_after_a_delay(state: ClusterState) -> None:
     started = running_job(generation=2)
     state.observe_jobs([Changed(None, started), Changed(started, revoked_starts(NOW))])
     assert [each.is_evicting for each in work(state)] == [True]
-    (delay,) = state.work.revoked_starts.delays.new
-    state.work.stop_waiting_for_answer(delay)
+    (delay,) = state.work.overlay.revoked_starts.delays.new
+    state.work.decided.stop_waiting_for_answer(delay)
     assert [each.is_pending for each in work(state)] == [True]
 
 
 def test_time_limit_of_an_earlier_delay_does_not_end_a_later_one(state: ClusterState) -> None:
     started, back = running_job(generation=2), revoked_starts()
     state.observe_jobs([Changed(None, started), Changed(started, back)])
-    (earlier,) = state.work.revoked_starts.delays.new
+    (earlier,) = state.work.overlay.revoked_starts.delays.new
     noted = suspended(back, after(5))
     state.observe_jobs([Changed(back, noted)])
     state.observe_jobs([Changed(noted, started), Changed(started, back)])
-    state.work.stop_waiting_for_answer(earlier)
+    state.work.decided.stop_waiting_for_answer(earlier)
     assert [each.is_evicting for each in work(state)] == [True]
-    (later,) = state.work.revoked_starts.delays.new
-    state.work.stop_waiting_for_answer(later)
+    (later,) = state.work.overlay.revoked_starts.delays.new
+    state.work.decided.stop_waiting_for_answer(later)
     assert [each.is_pending for each in work(state)] == [True]
 
 
@@ -67,7 +67,7 @@ def test_assumed_start_revoked_before_it_was_seen_counts(state: ClusterState) ->
     state.observe_jobs([Changed(None, a_job())])
     (pending,) = work(state)
     started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
-    state.work.assume("u1", started, (ADMISSION, ADMITTED))
+    state.work.decided.assume("u1", started, (ADMISSION, ADMITTED))
     state.observe_jobs([Changed(a_job(), revoked_starts())])
     assert [each.is_evicting for each in work(state)] == [True]
 
@@ -78,10 +78,10 @@ def test_failed_start_leaves_the_job_pending(state: ClusterState, edited: bool) 
     state.observe_jobs([Changed(None, a_job(annotations=previous))])
     (pending,) = work(state)
     started = replace(pending, admission=Admission(in_main({"cpu": "default"}), NOW, answered=False))
-    state.work.assume("u1", started, (ADMISSION, ADMITTED))
+    state.work.decided.assume("u1", started, (ADMISSION, ADMITTED))
     if edited:
         state.observe_jobs([Changed(a_job(annotations=previous), a_job(annotations=previous, generation=2))])
-    state.work.forget("u1", (ADMISSION, ADMITTED))
+    state.work.decided.forget("u1", (ADMISSION, ADMITTED))
     assert work(state) == [pending]
 
 
@@ -91,7 +91,7 @@ def test_job_suspended_by_its_owner_is_free_when_its_pods_have_ended(state: Clus
     assert [each.is_evicting for each in work(state)] == [True]
     state.observe_jobs([Changed(answered(back), back)])
     assert [each.is_pending for each in work(state)] == [True]
-    assert state.work.revoked_starts.delays.new == []
+    assert state.work.overlay.revoked_starts.delays.new == []
 
 
 def test_suspended_job_counts_until_its_pods_have_ended(state: ClusterState) -> None:

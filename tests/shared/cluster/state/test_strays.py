@@ -10,8 +10,8 @@ from tests.shared.cluster.state.objects import CPU, a_job, answered, pod_on_node
 
 
 def reported(state: ClusterState) -> list[str]:
-    found = [each.name for each in state.work.strays.untold]
-    state.work.strays.untold.clear()
+    found = [each.name for each in state.work.owners.strays.untold]
+    state.work.owners.strays.untold.clear()
     return found
 
 
@@ -19,14 +19,14 @@ def reported(state: ClusterState) -> list[str]:
 def test_pod_counts_as_unmanaged_when_its_time_is_up(state: ClusterState, owner: Job | FinishedOwner) -> None:
     state.observe_jobs([Changed(None, owner)])
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    assert (state.work.strays.new, state.world().unmanaged, reported(state)) == ({"u1"}, {}, [])
+    assert (state.work.owners.strays.new, state.world().unmanaged, reported(state)) == ({"u1"}, {}, [])
     state.stop_waiting_for_strays("u1")
     assert (state.world().unmanaged, reported(state)) == ({CPU: 3000}, ["p1"])
     state.observe_pods([Changed(None, pod_on_node("p2", job="u1"))])
     assert (state.world().unmanaged, reported(state)) == ({CPU: 6000}, ["p2"])
     state.observe_pods([Changed(pod_on_node("p1", job="u1"), None), Changed(pod_on_node("p2", job="u1"), None)])
     assert state.world().unmanaged == {}
-    assert "u1" not in state.work.strays
+    assert "u1" not in state.work.owners.strays
 
 
 def test_pod_that_ends_in_time_is_not_reported(state: ClusterState) -> None:
@@ -50,4 +50,4 @@ def test_terminating_pods_of_a_job_that_was_admitted_are_its_use(state: ClusterS
     state.observe_jobs([Changed(None, running_job())])
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.observe_jobs([Changed(running_job(), FinishedOwner("u1"))])
-    assert not state.work.strays.new
+    assert not state.work.owners.strays.new

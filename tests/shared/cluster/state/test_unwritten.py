@@ -5,7 +5,7 @@ import pytest
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.names import ADMISSION, EVICTION, NOTICE
-from shared.cluster.state.unwritten import UnwrittenAnnotations
+from shared.cluster.state.expected.unwritten import UnwrittenAnnotations
 
 
 def kept_over(job: Job, unwritten: UnwrittenAnnotations) -> dict[str, str]:

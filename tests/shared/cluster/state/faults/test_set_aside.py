@@ -7,14 +7,14 @@ import pytest
 
 from shared.api.names import HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.cluster.state import workload_readings
 from shared.cluster.state.cluster_state import MOST_ASIDE, ClusterState
 from shared.cluster.state.fault_search import decide_from_scratch
 from shared.cluster.state.faults.register import FLAVOR, GROUP, NODE, WORKLOAD
 from shared.cluster.state.faults.stand_ins import stand_in
 from shared.cluster.state.faults.worlds import most_suspicious
 from shared.cluster.state.observed.projections import GroupStatusRecord
-from shared.cluster.state.observed.workload_reader import WorkloadReader
+from shared.cluster.state.workloads.objects import WorkloadObjects
+from shared.cluster.state.workloads.reader import WorkloadReader
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.state import equivalence
 from shared.quota.measure.static import static_state
@@ -66,7 +66,7 @@ def test_pending_workload_on_which_planning_fails_waits_until_it_changes(state: 
     (fault,) = state.faults.aside
     assert (fault.subject.kind, fault.subject.name, fault.subject.group) == ("Job", "ns/bad", "vision")
     assert fault.place.startswith("shared/quota/decide/")
-    found = state.work.workload("u2")
+    found = state.work.index.workload("u2")
     assert found is not None
     assert (found.hold, found.hold_reason, found.request) == (True, fault.message, {})
     edited = a_job("u2", name="bad", labels={**bad.metadata.labels, HOLD_LABEL: "true"})
@@ -141,10 +141,10 @@ def test_running_workload_that_cannot_be_read_counts_as_before_and_is_not_stoppe
 
 
 def test_workload_that_was_never_read_does_not_count(state: ClusterState, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = workload_readings.WorkloadReadings._started_apart
+    original = WorkloadObjects.started_apart
     monkeypatch.setattr(
-        workload_readings.WorkloadReadings,
-        "_started_apart",
+        WorkloadObjects,
+        "started_apart",
         lambda self, key: original(self, key) if key != "u2" else [].pop(),
     )
     state.observe_jobs([Changed(None, a_job("u2", name="bad")), Changed(None, a_job("u1", name="good"))])

@@ -49,7 +49,7 @@ def test_later_pod_is_a_workload_of_its_own_in_any_order_of_events(state: Cluste
 def test_pending_member_belongs_to_its_pod_group(state: ClusterState) -> None:
     state.observe_pods([Changed(None, pod("a-000001", '["a-000001","b-000001"]')), Changed(None, pod("b-000001"))])
     assert found(state) == [("PodGroup", "ns/pg", False)]
-    assert state.work.incomplete == {"ns/pg"}
+    assert state.work.follow_ups.incomplete == {"ns/pg"}
 
 
 def test_started_later_pod_stays_a_workload_of_its_own(state: ClusterState) -> None:
@@ -65,7 +65,7 @@ def test_pod_that_runs_without_an_admission_is_a_workload_of_its_own(
     for index in order:
         state.observe_pods([Changed(None, pods[index])])
     assert found(state) == [("Pod", "ns/stray-001", True), ("PodGroup", "ns/pg", True)]
-    assert state.work.unadmitted_running.keys() == {"stray-001"}
+    assert state.work.follow_ups.unadmitted_running.keys() == {"stray-001"}
     state.observe_pods([Changed(None, pod("seed-0001", '["seed-000"]'))])
     assert found(state) == [
         ("Pod", "ns/gated-001", True),

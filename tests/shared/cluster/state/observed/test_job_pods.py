@@ -116,10 +116,10 @@ def test_pods_of_a_job_under_deletion_are_evicted_individually(state: ClusterSta
     deleting = {"deletionTimestamp": CREATED, "finalizers": ["mine"]}
     state.observe_jobs([Changed(None, job(metadata=deleting))])
     show(state, pod("p1"), pod("p2", deleted=True))
-    assert state.work.incomplete == set()
+    assert state.work.follow_ups.incomplete == set()
     state.observe_jobs([Changed(job(metadata=deleting), job(metadata=deleting, suspend=True))])
-    assert state.work.incomplete == {"u1"}
-    assert [each.name for each in state.work.pods_to_evict("u1")] == ["p1"]
+    assert state.work.follow_ups.incomplete == {"u1"}
+    assert [each.name for each in state.work.objects.pods_to_evict("u1")] == ["p1"]
     state.observe_pods([Changed(pod("p1"), None), Changed(pod("p2", deleted=True), None)])
-    assert state.work.incomplete == set()
+    assert state.work.follow_ups.incomplete == set()
     assert uses(state) == []

@@ -124,7 +124,7 @@ class History:
             node = self.nodes.get(using.node)
             counts = node is not None and node.counts_use(self.now, GRACE)
             flavor = matcher.flavor_of(node.labels) if node is not None and counts else None
-            if flavor is None or self.state.work.knows(using.job or using.key):
+            if flavor is None or self.state.work.owners.knows(using.job or using.key):
                 continue
             namespace = self.namespaces.get(using.namespace)
             named = {using.group, namespace.metadata.labels.get(GROUP_LABEL) if namespace else None}

@@ -21,7 +21,7 @@ def test_pod_created_again_with_other_labels_counts_once_its_predecessor_is_repo
     watched.report(watched.number_of("pods"), 1)
     (found,) = watched.state.world().workloads_of("vision").queue
     assert found.uid == watched.stored["pods", "p"]["metadata"]["uid"]
-    assert watched.state.work.key_of(found) is not None
+    assert watched.state.work.index.key_of(found) is not None
 
 
 def with_vision(before: Body, **after: Body) -> SimulatedWatches:

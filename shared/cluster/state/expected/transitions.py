@@ -7,7 +7,7 @@ an object of a governed kind that was stopped before all its pods were seen.
 from dataclasses import dataclass, field, replace
 
 from shared.api.annotations import BadAnnotation, read_admission
-from shared.cluster.state.delays import Delay, Delays
+from shared.cluster.state.expected.delays import Delay, Delays
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.read.kind_objects import PodsBySet

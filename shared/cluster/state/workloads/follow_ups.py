@@ -1,0 +1,66 @@
+"""What reading the workloads leaves others to write or to report, by workload key. Pure."""
+
+from shared.cluster.state.observed.pod_replacement import PolicyChange
+from shared.quota.model.workload import Workload
+
+
+class FollowUps:
+    """Each is removed by who has written or reported it, or when the objects no longer say so."""
+
+    def __init__(self) -> None:
+        self.unadmitted_running: dict[str, Workload] = {}
+        """Workloads that run without an admission."""
+        self.incomplete: set[str] = set()
+        """Pods of which some are started or evicted, and others not yet."""
+        self.unready: set[str] = set()
+        """Workloads whose pods were all ready since the start and are not any more; not yet written on them."""
+        self.policy_changes: dict[str, PolicyChange] = {}
+        """Started Jobs that need another podReplacementPolicy."""
+        self.kept_start_times: set[str] = set()
+        """Suspended Jobs whose start time Kubernetes has not reset."""
+        self.problems: dict[str, tuple[str, ...]] = {}
+        """What is wrong with what objects say."""
+        self.new_problems: dict[str, tuple[str, ...]] = {}
+        """Those of `problems` that are not reported yet; the reporter removes them."""
+        self.changed = False
+        """Whether a cycle has something new to write or to report."""
+
+    def change_policy(self, key: str, change: PolicyChange | None) -> None:
+        """Set which podReplacementPolicy a Job needs; None: the one that it has."""
+        if change is None:
+            self.policy_changes.pop(key, None)
+        elif self.policy_changes.get(key) != change:
+            self.policy_changes[key] = change
+            self.changed = True
+
+    def set_problems(self, key: str, problems: tuple[str, ...]) -> None:
+        """Set what is wrong with what the objects of a workload say."""
+        if problems == self.problems.get(key, ()):
+            return
+        if problems:
+            self.problems[key] = self.new_problems[key] = problems
+            self.changed = True
+        else:
+            del self.problems[key]
+            self.new_problems.pop(key, None)
+
+    def set_incomplete(self, key: str, *, is_incomplete: bool) -> None:
+        """Set whether only some pods of a workload are started or evicted."""
+        self._set(self.incomplete, key, is_member=is_incomplete)
+
+    def keep_start_time(self, key: str, *, keeps: bool) -> None:
+        """Set whether a suspended Job still shows when it last started."""
+        self._set(self.kept_start_times, key, is_member=keeps)
+
+    def _set(self, keys: set[str], key: str, *, is_member: bool) -> None:
+        if is_member:
+            keys.add(key)
+            self.changed = True
+        else:
+            keys.discard(key)
+
+    def forget(self, key: str) -> None:
+        """Drop what was found of a workload that is gone, but for its problems, which its objects have."""
+        self.unready.discard(key)
+        self.kept_start_times.discard(key)
+        self.policy_changes.pop(key, None)
