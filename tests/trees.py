@@ -9,11 +9,13 @@ A group with children, or whose name ends in /, has isParent. `6..8` is min 6 an
 bN borrowingLimit, lN lendingLimit; `|` begins another entry, `t4:cpu` says which flavor and resource it is about
 (default:gpu where nothing is said, and again in the same entry to speak of a second resource). Amounts are base units;
 root's one number is its max, and what `capacity_in` tells. `^name` gives a parent that the indentation does not. Words:
-close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO), by-namespace, by-user (order).
+close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO), by-namespace, by-user (order), runN
+(maxRunTime of N seconds).
 """
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, QueueingStrategy, QueueOrder, StopPolicy, Tree
 from shared.resources import Amount, FlavorResource
@@ -24,6 +26,7 @@ KEY = FlavorResource(DEFAULT_FLAVOR, GPU)
 _LIMIT = {"w": "weight", "b": "borrowing_limit", "l": "lending_limit"}
 _RANGE = re.compile(r"(\d+)?(?:\.\.(\d+))?")
 _ORDERS = {"by-namespace": QueueOrder.NAMESPACE, "by-user": QueueOrder.USER}
+_RUN_TIME = re.compile(r"run(\d+)")
 _POLICIES = {"close": StopPolicy.CLOSE, "hold": StopPolicy.HOLD, "drain": StopPolicy.HOLD_AND_DRAIN}
 
 
@@ -55,6 +58,8 @@ def group(line: str, parent: str = ROOT) -> Group:
     name, *words = line.split()
     at = next((word[1:] for word in words if word.startswith("^")), parent)
     flags = {word for word in words if word in ("keep", "strict") or word in _POLICIES or word in _ORDERS}
+    run_time = next((found for found in map(_RUN_TIME.fullmatch, words) if found), None)
+    flags |= set() if run_time is None else {run_time[0]}
     parts = " ".join(word for word in words if not word.startswith("^") and word not in flags).split("|")
     return Group(
         name.rstrip("/"),
@@ -64,6 +69,7 @@ def group(line: str, parent: str = ROOT) -> Group:
         allow_lending="keep" not in flags,
         queueing=QueueingStrategy.STRICT_FIFO if "strict" in flags else QueueingStrategy.BEST_EFFORT_FIFO,
         order=next((_ORDERS[word] for word in flags & _ORDERS.keys()), QueueOrder.AGE),
+        max_run_time=None if run_time is None else timedelta(seconds=int(run_time[1])),
         stop_policy=next((_POLICIES[word] for word in flags & _POLICIES.keys()), StopPolicy.NONE),
     )
 

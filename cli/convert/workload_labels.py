@@ -13,6 +13,7 @@ from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
 from shared.quota.measure.static.capacity import UNCOUNTED
 
+_NONE: Final[Mapping[str, str]] = {}
 _REQUESTED: Final = ("cpu", "memory")
 _POD_TEMPLATE: Final = ("spec", "template", "metadata")
 _IN_TEMPLATES: Final[Mapping[tuple[str, str], tuple[tuple[str, ...], ...]]] = {
@@ -36,10 +37,18 @@ _OWN: Final = frozenset({("batch", "Job"), ("", "Pod")})
 """Governed without a descriptor."""
 
 
-def write_labels(manifest: Manifest, body: dict[str, Any], labels: Mapping[str, str], made: Conversion) -> None:
-    """Write Quotree's labels where they have effect, and note what has to be done for objects of this kind."""
+def write_labels(
+    manifest: Manifest,
+    body: dict[str, Any],
+    labels: Mapping[str, str],
+    made: Conversion,
+    annotations: Mapping[str, str] = _NONE,
+) -> None:
+    """Write these labels and annotations where they have effect; note what has to be done for objects of this kind."""
     for holder in _holders(manifest, body, made):
         holder["labels"] = {**(holder.get("labels") or {}), **labels}
+        if annotations:
+            holder["annotations"] = {**(holder.get("annotations") or {}), **annotations}
 
 
 def _holders(manifest: Manifest, body: dict[str, Any], made: Conversion) -> Iterator[dict[str, Any]]:

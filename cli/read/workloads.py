@@ -139,6 +139,7 @@ def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[Submi
             group=workload.group,
             namespace=namespace,
             labels=read.metadata.labels,
+            annotations=read.metadata.annotations,
             namespace_labels=cluster.labels(namespace) if cluster.knows(namespace) else None,
             request=workload.request,
             placement=workload.placement,

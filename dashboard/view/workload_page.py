@@ -15,6 +15,7 @@ from dashboard.view.frame import Frame
 from dashboard.view.group_page import UnknownName
 from shared.json_data import Json
 from shared.quota.decide.advise.remedy import NO_ADVICE
+from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.model.workload import Workload, flavor_names
 from shared.text.explanation import (
@@ -132,11 +133,18 @@ def _timeline(workload: Workload, data: Json, now: datetime) -> list[Json]:
         last = data.get("lastEviction")
         text = eviction_text(last).partition(": ")[2] if last else workload.eviction.reason.value
         known.append(_point("evicted", "Evicted", workload.eviction.at, text))
+    known += [_point("later", "Stopped, if it still runs", at) for at in _ends_of_run(data)]
     if workload.not_before is not None:
         known.append(_point("later", "Can start again, at the earliest", workload.not_before))
     known.sort(key=lambda each: str(each["at"]))
     past = [each for each in known if datetime.fromisoformat(each["at"]) <= now]
     return [*past, _state_now(data), *(each | {"what": "later"} for each in known if each not in past)]
+
+
+def _ends_of_run(data: Json) -> Iterator[datetime]:
+    for each in (data.get("admission") or {}).get("losses", ()):
+        if each["rule"] == EvictionRule.RUN_TIME and each["after"]:
+            yield datetime.fromisoformat(each["after"])
 
 
 def _state_now(data: Json) -> Json:

@@ -18,6 +18,8 @@ _UNIT: Final = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000
 LONGEST: Final = timedelta(hours=876_000)
 """100 years."""
 LONGEST_TEXT: Final = "876000h"
+SHORTEST_RUN_TIME: Final = timedelta(seconds=1)
+"""The least that a run-time limit can be."""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 

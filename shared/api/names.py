@@ -1,6 +1,7 @@
 """How Quotree's labels, annotations and gate are spelt, and which of them belong to whom.
 
-Labels are the users' own words. Annotations under `quotree.dev/` are Quotree's, and only its own accounts write them.
+Labels are the users' own words. Annotations under `quotree.dev/` are Quotree's, and only its own accounts write them;
+OWNER_ANNOTATIONS alone are their owners'.
 
 See docs/specification.md §2.5 and §2.6.
 """
@@ -53,6 +54,11 @@ USER: Final = "quotree.dev/user"
 MAX_USER: Final = 253
 """How many characters the name of a user has who counts alone in the order of a leaf."""
 
+MAX_RUN_TIME: Final = "quotree.dev/max-run-time"
+"""How long the workload may run, as its owner declares; a duration such as 8h, no JSON."""
+OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME})
+"""Those under `quotree.dev/` that owners write."""
+
 GATE: Final = ADMISSION
 
 JOB_OWNER_LABEL: Final = "batch.kubernetes.io/controller-uid"
@@ -74,7 +80,7 @@ JOB_CONTROLLERS: Final = ("system:serviceaccount:kube-system:job-controller", "s
 
 def is_own(annotation: str) -> bool:
     """Return whether this annotation is Quotree's: no user may write it."""
-    return annotation.startswith(PREFIX)
+    return annotation.startswith(PREFIX) and annotation not in OWNER_ANNOTATIONS
 
 
 def is_person(user: str) -> bool:

@@ -124,6 +124,7 @@ class QuotaGroupSpec(View, frozen=True):
     preemption: PreemptionSpec = PreemptionSpec()
     reclaim: ReclaimSpec = ReclaimSpec()
     startup: StartupSpec = StartupSpec()
+    max_run_time: str | None = None
     stop_policy: str | None = None
     overrides: list[OverrideSpec] = []
     windows: list[WindowSpec] = []

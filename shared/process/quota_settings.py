@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from shared.api.durations import SHORTEST_RUN_TIME, write_duration
 from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.lifecycle import above_maximum, written_name
 from shared.quota.model.rules.groups.names import is_resource_name
@@ -22,6 +23,7 @@ from shared.quota.model.settings import (
     ReclaimMaxima,
     ReclaimMode,
     ReclaimSettings,
+    RunTimeMaxima,
     StartupMaxima,
     StartupSettings,
     Uncovered,
@@ -93,6 +95,11 @@ class MaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     reclaim: ReclaimMaximaFile = ReclaimMaximaFile()
     startup: StartupMaximaFile = StartupMaximaFile()
     queueing: QueueingMaximaFile = QueueingMaximaFile()
+    max_run_time: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_run_time is not None and self.max_run_time < SHORTEST_RUN_TIME:
+            raise ValueError(f"maxRunTime is less than {write_duration(SHORTEST_RUN_TIME)}")
 
     def maxima(self) -> GroupMaxima:
         """Return the engine's maxima."""
@@ -100,6 +107,7 @@ class MaximaFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
             ReclaimMaxima(**msgspec.structs.asdict(self.reclaim)),
             StartupMaxima(**msgspec.structs.asdict(self.startup)),
             QueueingMaxima(self.queueing.patience),
+            RunTimeMaxima(self.max_run_time),
         )
 
 

@@ -21,6 +21,7 @@ _RULES: Final = {
     "Preemption": "eviction for higher priority in its group",
     "StartupTimeout": "eviction because its pods are not ready",
     "StopPolicy": "eviction because its group is drained",
+    "RunTime": "stop at the end of its run time",
 }
 
 

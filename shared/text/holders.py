@@ -20,6 +20,7 @@ BECAUSE: Final = {
     "NotAnswered": "its start is not confirmed yet",
     "NotEntitled": "the workload that waits is not entitled",
     "NotReadyYet": "its pods still have time to become ready",
+    "RunTimeLeft": "its run time is not over",
 }
 _MANY: Final = {
     "Evicting": "are being evicted",

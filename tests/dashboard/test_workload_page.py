@@ -53,6 +53,14 @@ def test_timeline_goes_from_the_creation_to_what_is_known_to_come() -> None:
     assert ("Evicted so far", "once") in page["facts"]
 
 
+def test_timeline_of_a_running_workload_says_when_its_run_time_is_over() -> None:
+    limited = frame_of(world(TREE.replace("nlp 2", "nlp 2 run3600"), [running("nlp", 1, "n")]))
+    page = workload_page(limited, "Job", "ns/n", with_remedies=False)
+    assert page["timeline"][-1] == {
+        "what": "later", "title": "Stopped, if it still runs", "at": after(3600).isoformat(), "text": ""
+    }  # fmt: skip
+
+
 def test_page_of_a_running_workload_says_on_what_its_place_rests() -> None:
     page = workload_page(_busy(), "Job", "ns/n", with_remedies=False)
     assert [each["what"] for each in page["timeline"]] == ["started", "queued", "runs"]

@@ -20,6 +20,7 @@ from tests.prove.manifests import write_world
 from tests.prove.node_sizes import with_node_sizes
 from tests.prove.pod_sets import with_several_pod_sets
 from tests.prove.random_draw import Seeded
+from tests.prove.run_times import limited_in_time
 from tests.prove.searching import flaws
 from tests.prove.shrinking import kind_of, shrunk
 from tests.prove.worlds import ClosedWorld, random_world
@@ -48,7 +49,7 @@ def world_of(seed: int, number: int) -> ClosedWorld:
     world = draw(dice)
     world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
     world = with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
-    return with_late_arrivals(dice, world) if number % 5 in (0, 3) else world
+    return limited_in_time(dice, with_late_arrivals(dice, world) if number % 5 in (0, 3) else world)
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

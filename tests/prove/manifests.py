@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from shared.api.annotations import split
+from shared.api.names import MAX_RUN_TIME
 from shared.quota.model.settings import (
     BlockAdmission,
     QueueAge,
@@ -154,7 +155,7 @@ def _group(group: Group) -> Manifest:
         "queueing": {"strategy": group.queueing.value} | _patience(group) | _order(group),
         "stopPolicy": group.stop_policy.value,
         "reclaim": _overrides(group.reclaim),
-    }
+    } | _run_time(group)
     return _object("quotree.dev/v1alpha1", "QuotaGroup", group.name, spec)
 
 
@@ -178,6 +179,8 @@ def _job(work: Workload) -> Manifest:
         metadata["annotations"] = {"quotree.dev/admission": json.dumps(held)}
     if work.user:
         metadata.setdefault("annotations", {})["quotree.dev/user"] = work.user
+    if work.max_run_time is not None:
+        metadata.setdefault("annotations", {})[MAX_RUN_TIME] = _seconds(work.max_run_time)
     pod: Manifest = {
         "restartPolicy": "Never",
         "containers": [{"name": "main", "image": "work", "resources": {"requests": _write(work.request)}}],
@@ -279,6 +282,14 @@ def _read_overrides(written: Manifest) -> ReclaimOverrides:
     return ReclaimOverrides(mode=ReclaimMode(written["mode"]) if "mode" in written else None, **durations)
 
 
+def _run_time(group: Group) -> Manifest:
+    return {} if group.max_run_time is None else {"maxRunTime": _seconds(group.max_run_time)}
+
+
+def _read_run_time(written: Mapping[str, str], name: str) -> timedelta | None:
+    return _duration(written[name]) if name in written else None
+
+
 def _patience(group: Group) -> Manifest:
     return {} if group.patience is None else {"patience": _seconds(group.patience)}
 
@@ -325,6 +336,7 @@ def _read_group(manifest: Manifest) -> Group:
         preemption=Preemption(spec["preemption"]["withinGroup"]),
         stop_policy=StopPolicy(spec["stopPolicy"]),
         reclaim=_read_overrides(spec["reclaim"]),
+        max_run_time=_read_run_time(spec, "maxRunTime"),
     )
 
 
@@ -348,5 +360,6 @@ def _read_job(key: str, manifest: Manifest) -> Workload:
         preemptible=metadata["labels"].get("quotree.dev/preemptible") != "false",
         only_flavor=metadata["labels"].get("quotree.dev/flavor"),
         user=metadata.get("annotations", {}).get("quotree.dev/user", ""),
+        max_run_time=_read_run_time(metadata.get("annotations", {}), MAX_RUN_TIME),
         admission=admission,
     )

@@ -83,7 +83,7 @@ def whole(plan: Plan) -> dict[str, object]:
         "withdrawn notices": [each.key for each in plan.notices_withdrawn],
         "ended claims": [(each.victim.key, each.reason) for each in plan.claims_ended],
         "over since": dict(plan.over_since),
-        "next moment": plan.wake_at,
+        "next moments": (plan.wake_at, plan.next_end),
         "reasons": sorted((each.workload.key, each.message) for each in PendingReasons(plan)),
     }
 

@@ -117,6 +117,8 @@ def _simpler_work(work: Workload) -> Iterator[Workload]:
         yield replace(work, priority=work.priority - 1)
     if work.pods > 1:
         yield replace(work, pods=1)
+    if work.max_run_time is not None:
+        yield replace(work, max_run_time=None)
     if work.only_flavor is not None:
         yield replace(work, only_flavor=None)
     for at in range(len(work.pod_sets)):
@@ -148,6 +150,7 @@ def _simpler_groups(group: Group) -> Iterator[Group]:
         "when_can_reclaim",
         "allow_lending",
         "reclaim",
+        "max_run_time",
         "stop_policy",
     ):
         if getattr(group, name) != getattr(plain, name):

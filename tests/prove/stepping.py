@@ -102,9 +102,10 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
             and not _is_under_way(snapshot)
             and not _will_finish(world, life)
         ):
-            if plan.wake_at is None:
+            moments = [each for each in (plan.wake_at, plan.next_end) if each is not None]
+            if not moments:
                 return
-            now = max(now, plan.wake_at)
+            now = max(now, min(moments))
 
 
 def rests(cycle: Cycle, world: ClosedWorld) -> bool:

@@ -156,6 +156,7 @@ class WorkloadSide(ABC):
             group=self.group or "",
             namespace=self.metadata.namespace or "default",
             labels=self.metadata.labels,
+            annotations=self.metadata.annotations,
             namespace_labels=self.context.namespace.namespace_labels,
             terms=tuple(PodTerms.of(each.spec, self.context.namespace) for each in self.pod_sets),
         )

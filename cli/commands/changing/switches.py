@@ -57,7 +57,9 @@ hold = _workload_command(
     "hold", hold_it, "Make WORKLOAD wait, and stop it if it runs, until it is resumed (the label quotree.dev/hold)."
 )
 resume = _workload_command(
-    "resume", resume_it, "Let WORKLOAD start again that was held, or deactivated after failed starts."
+    "resume",
+    resume_it,
+    "Let WORKLOAD start again that was held, or deactivated: starts failed, its run time is over.",
 )
 close = _group_command(
     "close", "Refuse new workloads in GROUP and below it (stopPolicy Close); those that exist start and run as before."

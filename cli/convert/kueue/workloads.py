@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from datetime import timedelta
 from typing import Any, Final
 
 from cli.convert.conversion import Conversion, as_written, read_object
@@ -10,11 +11,14 @@ from cli.convert.kueue.objects import read_workload_priority_class
 from cli.convert.workload_labels import drop_empty, drop_suspension, label_holders, pod_specs, write_labels
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from shared.api.durations import LONGEST, write_duration
+from shared.api.names import GROUP_LABEL, MAX_RUN_TIME, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 
 _PREFIX: Final = "kueue.x-k8s.io/"
 QUEUE_LABEL: Final = f"{_PREFIX}queue-name"
 PRIORITY_LABEL: Final = f"{_PREFIX}priority-class"
+MAX_EXEC_TIME: Final = f"{_PREFIX}max-exec-time-seconds"
+_MOST_SECONDS: Final = LONGEST // timedelta(seconds=1)
 POD_GROUP_NAME: Final = f"{_PREFIX}pod-group-name"
 POD_GROUP_COUNT: Final = f"{_PREFIX}pod-group-total-count"
 _WRITTEN_BY_KUEUE: Final = frozenset({f"{_PREFIX}managed", f"{_PREFIX}podset", f"{_PREFIX}workload"})
@@ -71,7 +75,7 @@ def _group_of(manifest: Manifest, name: str, queues: LocalQueues) -> str | None:
 
 def _convert(manifest: Manifest, queues: LocalQueues, classes: set[str], made: Conversion) -> dict[str, Any]:
     body = deepcopy(as_written(manifest))
-    own = None
+    own, annotations = None, dict[str, str]()
     for place, holder in list(label_holders(body)):
         name = (holder.get("labels") or {}).pop(QUEUE_LABEL, None)
         group = _group_of(manifest, name, queues) if name is not None else None
@@ -80,11 +84,16 @@ def _convert(manifest: Manifest, queues: LocalQueues, classes: set[str], made: C
         elif group is not None:
             holder["labels"][GROUP_LABEL] = group
         _rename_pod_group(holder)
+        run_time = _run_time_of(manifest, place, holder, made)
+        if run_time is not None and holder is body["metadata"]:
+            annotations[MAX_RUN_TIME] = run_time
+        elif run_time is not None:
+            holder["annotations"] = {**(holder.get("annotations") or {}), MAX_RUN_TIME: run_time}
         _set_priority(manifest, f"{place}.labels[{PRIORITY_LABEL}]", holder, body, classes, made)
         _leave_out(manifest, place, holder, made)
         drop_empty(holder)
     if own is not None:
-        write_labels(manifest, body, {GROUP_LABEL: own}, made)
+        write_labels(manifest, body, {GROUP_LABEL: own}, made, annotations)
     drop_suspension(manifest, body)
     for spec in pod_specs(body):
         _open_gate(spec)
@@ -99,6 +108,17 @@ def _rename_pod_group(holder: dict[str, Any]) -> None:
     if name is not None:
         size = {POD_GROUP_SIZE_LABEL: count} if count is not None else {}
         holder["labels"] = {**labels, POD_GROUP_LABEL: name, **size}
+
+
+def _run_time_of(manifest: Manifest, place: str, holder: dict[str, Any], made: Conversion) -> str | None:
+    """Take out Kueue's label with the longest run time, in seconds; return that as a duration."""
+    seconds = (holder.get("labels") or {}).pop(MAX_EXEC_TIME, None)
+    if seconds is None:
+        return None
+    if not (str(seconds).isascii() and str(seconds).isdigit() and 0 < int(seconds) <= _MOST_SECONDS):
+        made.note(manifest, f"{place}.labels[{MAX_EXEC_TIME}]", f"{seconds} is no number of seconds; left out")
+        return None
+    return write_duration(timedelta(seconds=int(seconds)))
 
 
 def _set_priority(

@@ -1,13 +1,15 @@
-"""Slurm's accounts as groups: fairshare is the weight, GrpTRES is max. What limits users, jobs or time is named."""
+"""Slurm's accounts as groups: fairshare is the weight, GrpTRES max, MaxWall maxRunTime. What limits users is named."""
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
 from cli.convert.conversion import Conversion, read_one
 from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_parents, cover_requested, set_parents
 from cli.convert.slurm.records import SlurmRecord
 from cli.convert.weights import Weights
+from shared.api.durations import LONGEST, SHORTEST_RUN_TIME, write_duration
 
 _TRES: Final = {"cpu": "cpu", "mem": "memory", "gres/gpu": "nvidia.com/gpu"}
 _MEGABYTES: Final = re.compile(r"[0-9]+")
@@ -15,8 +17,9 @@ _SUFFIXED: Final = re.compile(r"([0-9.]+)([KMGTP])")
 _INHERITED: Final = "parent"
 _DESCRIPTIONS: Final = frozenset({"Description", "Organization", "DefaultAccount", "AdminLevel"})
 _DEFAULTS: Final = {("Fairshare", "1"), ("QOS", "normal"), ("Def QOS", "normal"), ("DefaultQOS", "normal")}
+_WALL: Final = "MaxWallDurationPerJob"
 _TIME: Final = "is left out: budgets of resources times time have no counterpart"
-_RUN: Final = "is left out: limits of run time have no counterpart"
+_RUN: Final = "is left out: a user has no limit of run time of their own; write maxRunTime on a group"
 _JOB: Final = "is left out: a limit of one job has no counterpart; kube's LimitRange bounds pods"
 _NUMBER: Final = "is left out: a number of jobs has no counterpart; a ResourceQuota counts them"
 _LOSSES: Final = {
@@ -25,7 +28,7 @@ _LOSSES: Final = {
     "MaxTRESMins": _TIME,
     "MaxTRESMinsPerJob": _TIME,
     "GrpWall": _TIME,
-    "MaxWallDurationPerJob": _RUN,
+    _WALL: _RUN,
     "MaxTRES": _JOB,
     "MaxTRESPerJob": _JOB,
     "MaxTRESPerNode": _JOB,
@@ -49,6 +52,7 @@ def convert_slurm(records: Sequence[SlurmRecord], made: Conversion) -> None:
         draft = made.add_group(record.manifest, _group_name(record.name), "account")
         named.append(NamedParent(draft, record.name, record.parent))
         _set_max(draft, record, made)
+        _set_run_time(draft, record, made)
         share = record.options.get("Fairshare", "1")
         if share == _INHERITED:
             made.note(
@@ -86,6 +90,36 @@ def _set_max(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> N
             draft.set("max", {resource: read_one(record.manifest, "GrpTRES", resource, quantity)})
 
 
+def _set_run_time(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> None:
+    written = record.options.get(_WALL)
+    if written is None or written == "-1":
+        return
+    limit = _wall_time(written)
+    if limit is None:
+        made.note(record.manifest, _WALL, f"{written} is no time; left out")
+    else:
+        draft.spec["maxRunTime"] = write_duration(limit)
+
+
+def _wall_time(text: str) -> timedelta | None:
+    """Return a time of Slurm's: minutes, [hours:]minutes:seconds, or days-hours[:minutes[:seconds]]; None: it is none.
+
+    >>> _wall_time("1-12") == timedelta(hours=36), _wall_time("90") == timedelta(minutes=90)
+    (True, True)
+    """
+    days, dash, rest = text.rpartition("-")
+    parts = rest.split(":")
+    if not all(each.isascii() and each.isdigit() and len(each) < 8 for each in (*parts, days or "0")) or len(parts) > 3:
+        return None
+    numbers = [int(each) for each in parts]
+    if dash:
+        hours, minutes, seconds = (*numbers, 0, 0)[:3]
+    else:
+        hours, minutes, seconds = {1: (0, *numbers, 0), 2: (0, *numbers)}.get(len(numbers), tuple(numbers))
+    found = timedelta(days=int(days or 0), hours=hours, minutes=minutes, seconds=seconds)
+    return found if SHORTEST_RUN_TIME <= found <= LONGEST else None
+
+
 def _quantity(resource: str, amount: str) -> str:
     """Return the amount as Kubernetes writes it. Slurm's memory is in MiB, or has a suffix of powers of 1024."""
     if resource != "memory":
@@ -98,7 +132,7 @@ def _quantity(resource: str, amount: str) -> str:
 
 def _note_losses(record: SlurmRecord, made: Conversion) -> None:
     for key, value in record.options.items():
-        carried = record.kind == "Account" and key in ("GrpTRES", "Fairshare")
+        carried = record.kind == "Account" and key in ("GrpTRES", "Fairshare", _WALL)
         if not (carried or key in _DESCRIPTIONS or (key, value) in _DEFAULTS):
             text = _LOSSES.get(key, "has no counterpart and is left out")
             made.note(record.manifest, key, f"{value} {text}")

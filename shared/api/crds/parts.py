@@ -6,7 +6,7 @@ webhook; `Schema` is an OpenAPI v3 structural schema as a dict.
 
 from typing import Any, Final
 
-from shared.api.durations import DURATION_PATTERN, LONGEST_TEXT
+from shared.api.durations import DURATION_PATTERN, LONGEST_TEXT, SHORTEST_RUN_TIME, write_duration
 from shared.api.names import MAX_USER
 
 Schema = dict[str, Any]
@@ -61,6 +61,14 @@ def duration(description: str) -> Schema:
     schema: Schema = {"description": description, "type": "string", "maxLength": 64, "pattern": DURATION_PATTERN}
     message = f"is longer than 100 years; write at most {LONGEST_TEXT}"
     return _with_rules(schema, (rule("BadField", _NOT_TOO_LONG, message),))
+
+
+def run_time(description: str) -> Schema:
+    """Return the schema of a run-time limit: a duration that lets a workload start."""
+    least = write_duration(SHORTEST_RUN_TIME)
+    schema = duration(description)
+    too_short = rule("BadField", f"duration(self) >= duration('{least}')", f"is too short; write at least {least}")
+    return {**schema, RULES: [*schema[RULES], too_short]}
 
 
 def record(description: str, properties: dict[str, Schema], *rules: Schema, required: tuple[str, ...] = ()) -> Schema:

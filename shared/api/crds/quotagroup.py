@@ -24,6 +24,7 @@ from shared.api.crds.parts import (
     record,
     rule,
     rule_with_words,
+    run_time,
     shown_amounts,
     text,
     times,
@@ -167,6 +168,7 @@ def spec_schema() -> Schema:
             ),
             "reclaim": _reclaim_schema(),
             "startup": _startup_schema(),
+            "maxRunTime": run_time("How long a workload may run here and below; then it is stopped for good."),
             "stopPolicy": word(
                 "For the whole subtree. Close: refuse new workloads. Hold: start none. HoldAndDrain: and evict all.",
                 "None",

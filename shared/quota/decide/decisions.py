@@ -34,6 +34,7 @@ class EvictionRule(StrEnum):
     STARTUP_TIMEOUT = "StartupTimeout"
     RECOVERY_TIMEOUT = "RecoveryTimeout"
     STOP_POLICY = "StopPolicy"
+    RUN_TIME = "RunTime"
 
 
 class WaitReason(StrEnum):
@@ -190,6 +191,8 @@ class Plan:
     over_since: OverSince
     wake_at: datetime | None
     """When time alone might change the next plan; None: only a change in the world can."""
+    next_end: datetime | None = None
+    """When the run time of a workload is over next, or notice of that is due."""
     measured_after: tuple[int, ...] = ()
     """After how many of `starts` the numbers were measured again, each time; the rest was decided on the last ones."""
 

@@ -36,6 +36,7 @@ def _plan(last: Round, notices: Notices) -> Plan:
     inputs = last.inputs
     changes = (inputs.snapshot.leaves[name].next_change for name in inputs.cache.of(Sort.TIMED))
     last.waits.wake(*(moment for moment in changes if moment is not None))
+    ends = (inputs.snapshot.leaves[name].next_end for name in inputs.cache.of(Sort.ENDING))
     return Plan(
         now=inputs.now,
         starts=(*inputs.taken_over.starts, *last.usage.starts),
@@ -46,6 +47,7 @@ def _plan(last: Round, notices: Notices) -> Plan:
         end=_end(last),
         over_since=last.delays.over_since,
         wake_at=last.waits.wake_at,
+        next_end=min((moment for moment in ends if moment is not None), default=None),
         measured_after=inputs.taken_over.measured_after,
     )
 

@@ -1,27 +1,30 @@
-"""The stop policy and the reclaim and startup settings in force in a group, and whether it is active.
+"""The stop policy, the settings and the run-time limit in force in a group, and whether it is active.
 
 A stop policy holds for the whole subtree, the strictest on the path wins; a child's own policy is in
 force again once its ancestors are opened. Settings are the nearest override on the path, else the cluster's, and none
-is above its maximum.
+is above its maximum. Of run-time limits the shortest on the path holds, and no workload declares a longer one.
 
-See docs/specification.md §4.10 and §11.2.
+See docs/specification.md §4.10, §7.14 and §11.2.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
-from typing import Any, Final, TypeVar
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple, TypeVar
 
+from shared.api.durations import later
 from shared.quota.model.settings import (
     BlockAdmission,
     QueueingMaxima,
     QuotaSettings,
     ReclaimMaxima,
     ReclaimSettings,
+    RunTimeMaxima,
     StartupMaxima,
     StartupSettings,
 )
-from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides, StopPolicy
+from shared.quota.model.tree import SYSTEM, Group, ReclaimOverrides, StartupOverrides, StopPolicy
+from shared.quota.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,52 @@ def startup_in_force(path: Sequence[Group], cluster: QuotaSettings) -> StartupSe
     return within_maxima(_overridden(cluster.startup, [group.startup for group in path]), cluster.maxima.startup)
 
 
+class RunTimeLimit(NamedTuple):
+    """How long a workload may run, and who says so: a group by its name, or "" for the workload itself."""
+
+    time: timedelta
+    group: str = ""
+
+
+def run_time_in_force(path: Sequence[Group], cluster: QuotaSettings) -> RunTimeLimit | None:
+    """Return the shortest run-time limit on `path`, of the nearest group among equal ones; None: there is none."""
+    limits = [RunTimeLimit(group.max_run_time, group.name) for group in path if group.max_run_time is not None]
+    if not limits or path[0].name == SYSTEM:
+        return None
+    shortest, most = min(limits, key=lambda limit: limit.time), cluster.maxima.run_time.max_run_time
+    return shortest if most is None else shortest._replace(time=min(shortest.time, most))
+
+
+class RunEnd(NamedTuple):
+    """The end of a run: by which limit, when notice of it is due, and when it is."""
+
+    limit: RunTimeLimit
+    notice: datetime
+    at: datetime
+
+
+def run_end(workload: Workload, limit: RunTimeLimit | None, notice: timedelta) -> RunEnd | None:
+    """Return when the run time of a workload is over, counted since its latest start; None: it has no limit.
+
+    `limit`: that of its group; a workload can declare less. It is told `notice` before, or at its start.
+    """
+    own, admission = workload.max_run_time, workload.admission
+    if own is not None and (limit is None or own < limit.time):
+        limit = RunTimeLimit(own)
+    if limit is None or admission is None:
+        return None
+    told = later(admission.since, max(limit.time - notice, timedelta()))
+    return RunEnd(limit, told, later(admission.since, limit.time))
+
+
+def stops_at(workload: Workload, end: RunEnd, now: datetime) -> datetime:
+    """Return when it is stopped: at its end, and not before it has known that for as long as notice demands.
+
+    That is later than its end where it could not be told in time: its limit was lowered, or no reconciler ran.
+    """
+    return max(end.at, later(workload.notice or now, end.at - end.notice))
+
+
 Settings = TypeVar("Settings", ReclaimSettings, StartupSettings)
 _NO_OVERRIDES: Final = (ReclaimOverrides(), StartupOverrides())
 
@@ -75,7 +124,7 @@ LifecycleValue = timedelta | BlockAdmission
 
 
 def above_maximum(
-    own: object, most: ReclaimMaxima | StartupMaxima | QueueingMaxima
+    own: object, most: ReclaimMaxima | StartupMaxima | QueueingMaxima | RunTimeMaxima
 ) -> Iterator[tuple[str, LifecycleValue, LifecycleValue]]:
     """Yield (name, value, maximum) of every setting of `own` that is above its maximum."""
     for field in fields(most):

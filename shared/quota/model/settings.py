@@ -118,12 +118,20 @@ class QueueingMaxima:
 
 
 @dataclass(frozen=True, slots=True)
+class RunTimeMaxima:
+    """The most that a group may set of its own run-time limit; None: no bound."""
+
+    max_run_time: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GroupMaxima:
     """The most that a group may set of what binds others, so that editing a leaf can be delegated."""
 
     reclaim: ReclaimMaxima = ReclaimMaxima()
     startup: StartupMaxima = StartupMaxima()
     queueing: QueueingMaxima = QueueingMaxima()
+    run_time: RunTimeMaxima = RunTimeMaxima()
 
 
 @dataclass(frozen=True, slots=True)

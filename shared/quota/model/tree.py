@@ -172,6 +172,8 @@ class Group:
     preemption: Preemption = Preemption.LOWER_PRIORITY
     reclaim: ReclaimOverrides = ReclaimOverrides()
     startup: StartupOverrides = StartupOverrides()
+    max_run_time: timedelta | None = None
+    """How long a workload may run here and below; None: as long as the groups above say."""
     stop_policy: StopPolicy = StopPolicy.NONE
     overrides: tuple[Override, ...] = ()
     windows: tuple[Window, ...] = ()

@@ -7,7 +7,7 @@ have not all ended). A claim stays on the victim until the preemptor has started
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -59,6 +59,7 @@ class EvictionReason(StrEnum):
     CAPACITY_LOST = "CapacityLost"
     PODS_READY_TIMEOUT = "PodsReadyTimeout"
     GROUP_STOPPED = "GroupStopped"
+    OVER_TIME = "OverTime"
     SUSPENDED = "Suspended"
     """By its owner; never a decision of the engine."""
 
@@ -140,6 +141,8 @@ class Workload:
     priority: int = 0
     preemptible: bool = True
     only_flavor: str | None = None
+    max_run_time: timedelta | None = None
+    """How long it may run, as its owner declares; None: as long as its group lets it."""
     placement: Placement = ANYWHERE
     pods: int = 1
     """As in PodSet, when it has one set of pods."""

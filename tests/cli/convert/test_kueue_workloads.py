@@ -118,6 +118,31 @@ def test_what_kueue_wrote_on_a_pod_is_taken_out(tmp_path: Path) -> None:
     assert (written["spec"]["schedulingGates"], notes) == ([{"name": "other"}], [])
 
 
+RUN_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+
+
+def test_longest_run_time_becomes_the_annotation(tmp_path: Path) -> None:
+    text = workload("Job", "batch/v1", {"template": {"spec": PODS}}, labels={**LABEL, RUN_TIME: "5400"})
+    written, notes = converted(tmp_path, text, "Job")
+    assert written["metadata"]["labels"] == OURS
+    assert (written["metadata"]["annotations"], notes) == ({"quotree.dev/max-run-time": "1h30m"}, [])
+
+
+def test_longest_run_time_of_a_deployment_goes_where_its_label_goes(tmp_path: Path) -> None:
+    spec = {"template": {"metadata": {"labels": {"app": "web"}}, "spec": PODS}}
+    text = workload("Deployment", "apps/v1", spec, labels={**LABEL, RUN_TIME: "60"})
+    written, _ = converted(tmp_path, text, "Deployment")
+    assert written["spec"]["template"]["metadata"]["annotations"] == {"quotree.dev/max-run-time": "1m"}
+    assert "annotations" not in written["metadata"]
+
+
+def test_longest_run_time_that_is_no_number_is_named(tmp_path: Path) -> None:
+    text = workload("Job", "batch/v1", {"template": {"spec": PODS}}, labels={**LABEL, RUN_TIME: "1h"})
+    written, notes = converted(tmp_path, text, "Job")
+    assert "annotations" not in written["metadata"]
+    assert notes == [f"Job/one/it metadata.labels[{RUN_TIME}]: 1h is no number of seconds; left out"]
+
+
 def test_priority_class_goes_into_every_pod_spec(tmp_path: Path) -> None:
     urgent = kueue("WorkloadPriorityClass", "urgent", {}).replace("spec: {}", "value: 7")
     spec = {"replicatedJobs": [{"template": {"spec": {"template": {"spec": PODS}}}}]}

@@ -53,9 +53,30 @@ def test_accounts_of_a_dump_become_groups_with_their_shares(tmp_path: Path) -> N
             "manifests.yaml:10: User/ada: users of an account share its group in the order of their jobs: "
             "limits and fairness by user have no counterpart"
         ),
-        "manifests.yaml:10: User/ada MaxWallDurationPerJob: 60 is left out: limits of run time have no counterpart",
+        (
+            "manifests.yaml:10: User/ada MaxWallDurationPerJob: 60 is left out: a user has no limit of run time of "
+            "their own; write maxRunTime on a group"
+        ),
     ]
     assert made.check(tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("90", "1h30m"), ("1-00:00:00", "24h"), ("2-12", "60h"), ("12:30", "12m30s"), ("01:02:03", "1h2m3s")],
+)
+def test_wall_time_of_an_account_is_the_run_time_of_its_group(tmp_path: Path, written: str, expected: str) -> None:
+    made = Converted(tmp_path, f"Cluster|Account|Share|MaxWall|Par Name\nhpc|physics|1|{written}|root\n")
+    assert (made.spec("physics")["maxRunTime"], made.notes, made.check(tmp_path)[0]) == (expected, [], 0)
+
+
+@pytest.mark.parametrize("written", ["soon", "0", "1-2-3", "1:2:3:4", "9" * 30])
+def test_wall_time_that_is_none_is_named(tmp_path: Path, written: str) -> None:
+    made = Converted(tmp_path, f"Cluster|Account|Share|MaxWall|Par Name\nhpc|physics|1|{written}|root\n")
+    assert ("maxRunTime" in made.spec("physics"), made.notes) == (
+        False,
+        [f"manifests.yaml:2: Account/physics MaxWallDurationPerJob: {written} is no time; left out"],
+    )
 
 
 def test_table_of_associations_is_read_like_a_dump(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from shared.quota.model.settings import (
     ReclaimMaxima,
     ReclaimMode,
     ReclaimSettings,
+    RunTimeMaxima,
     StartupMaxima,
     StartupSettings,
     Uncovered,
@@ -42,7 +43,7 @@ def test_every_key_reaches_the_engine() -> None:
       "maxima": {"reclaim": {"gracePeriod": "PT11S", "notice": "PT12S", "exemptAfterStart": "PT13S",
                              "claimTimeout": "PT14S"},
                  "startup": {"blockAdmission": "Group", "timeout": "PT15S", "recoveryTimeout": "PT16S"},
-                 "queueing": {"patience": "PT7200S"}}}"""
+                 "queueing": {"patience": "PT7200S"}, "maxRunTime": "PT17S"}}"""
     second = timedelta(seconds=1)
     assert msgspec.json.decode(text, type=QuotaSettingsFile).settings() == QuotaSettings(
         reclaim=ReclaimSettings(
@@ -69,6 +70,7 @@ def test_every_key_reaches_the_engine() -> None:
             ReclaimMaxima(11 * second, 12 * second, 13 * second, 14 * second),
             StartupMaxima(BlockAdmission.GROUP, 15 * second, 16 * second),
             QueueingMaxima(7200 * second),
+            RunTimeMaxima(17 * second),
         ),
     )
 
@@ -96,6 +98,11 @@ def test_cluster_setting_above_its_maximum_is_refused() -> None:
     text = b'{"reclaim": {"gracePeriod": "PT2M"}, "maxima": {"reclaim": {"gracePeriod": "PT1M"}}}'
     with pytest.raises(msgspec.ValidationError, match=r"reclaim.gracePeriod is more than maxima.reclaim.gracePeriod"):
         msgspec.json.decode(text, type=QuotaSettingsFile)
+
+
+def test_maximum_of_run_times_lets_workloads_start() -> None:
+    with pytest.raises(msgspec.ValidationError, match="maxRunTime is less than 1s"):
+        msgspec.json.decode(b'{"maxima": {"maxRunTime": "PT0S"}}', type=QuotaSettingsFile)
 
 
 def test_device_names_without_counting_change_no_setting() -> None:

@@ -5,13 +5,18 @@ exactly if some single victim can be put back.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Tier
+from shared.quota.model.workload import Workload
 from tests.shared.quota.judgement import ENTITLED, Judgement, Promise
 from tests.shared.quota.judging_plan_order import judge_plan_order
 from tests.shared.quota.usage_by_definition import Book, asked, ways_to_run
 
 FOR_AN_ASKER = frozenset({EvictionRule.RECLAIM, EvictionRule.PREEMPTION, EvictionRule.SWAP})
+OF_ITSELF = frozenset(
+    {EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT, EvictionRule.STOP_POLICY, EvictionRule.RUN_TIME}
+)
 OF_BORROWED_WORK = FOR_AN_ASKER | {EvictionRule.STRICT}
 
 
@@ -32,6 +37,7 @@ def judge_evictions(judgement: Judgement) -> Iterator[str]:
     yield from _of_spare_victims(judgement, gone, asking)
     yield from _of_limits(judgement, gone)
     yield from _of_strict(judgement, gone)
+    yield from _of_run_times(judgement)
     yield from judge_plan_order(judgement)
 
 
@@ -79,7 +85,7 @@ def _of_victim(judgement: Judgement, evict: Evict, before: Book) -> Iterator[str
         return
     if not victim.admission.answered:
         yield "its start has not been answered"
-    if evict.rule in (EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT, EvictionRule.STOP_POLICY):
+    if evict.rule in OF_ITSELF:
         return
     now = judgement.plan.now
     if not victim.preemptible:
@@ -215,3 +221,43 @@ def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
         for key, runtime in () if promised else over.items():
             if after.used(victim.group, key) < runtime:
                 yield f"eviction of {victim.key} (Strict): its leaf ends below its runtime of {key}"
+
+
+def _of_run_times(judgement: Judgement) -> Iterator[str]:
+    """What has run for as long as it may, and has known that for long enough, goes for good; nothing else does so."""
+    gone = {each.workload.id: each for each in judgement.plan.evictions}
+    noticed = {each.workload.id for each in judgement.plan.notices}
+    for leaf in judgement.snapshot.leaves.values():
+        for work in leaf.admitted:
+            evict, limit = gone.get(work.id), _time_left_to(judgement, work)
+            if evict is not None and evict.rule is EvictionRule.RUN_TIME:
+                yield from (f"{work.key} (RunTime): {found}" for found in _of_end(judgement, evict, limit))
+                continue
+            known = min(leaf.reclaim.notice, limit) if limit is not None else None
+            if limit is None or known is None or work.admission is None or evict is not None:
+                continue
+            has_run = judgement.plan.now - work.admission.since
+            if known and has_run >= limit - known and work.notice is None and work.id not in noticed:
+                yield f"{work.key} runs for {has_run} of {limit} and is not told"
+            knows = not known or (work.notice is not None and judgement.plan.now >= work.notice + known)
+            if has_run >= limit and knows and work.is_answered:
+                yield f"{work.key} has run for {has_run} and goes on beyond {limit}"
+
+
+def _time_left_to(judgement: Judgement, work: Workload) -> timedelta | None:
+    """How long it may run: the least that a group on its path, or itself, says."""
+    tree = judgement.snapshot.world.tree
+    limits = (*(tree[name].max_run_time for name in tree.path(work.group)), work.max_run_time)
+    return min((each for each in limits if each is not None), default=None)
+
+
+def _of_end(judgement: Judgement, evict: Evict, limit: timedelta | None) -> Iterator[str]:
+    work, leaf = evict.workload, judgement.snapshot.leaves[evict.workload.group]
+    if limit is None or work.admission is None or judgement.plan.now - work.admission.since < limit:
+        yield f"it has time left of {limit}"
+        return
+    known = min(leaf.reclaim.notice, limit)
+    if known and (work.notice is None or work.notice + known > judgement.plan.now):
+        yield f"told at {work.notice}, not {known} before"
+    if not evict.requeue.deactivated:
+        yield "it would start again by itself"

@@ -20,7 +20,8 @@ from shared.api.core.pod import (
     PodStatus,
     ResourceNeeds,
 )
-from shared.api.names import HOLD_GATE_PREFIX, PREFIX
+from shared.api.names import HOLD_GATE_PREFIX, OWNER_ANNOTATIONS, PREFIX
+from shared.api.owner_settings import MAX_TEXT
 from shared.quota.model.rules.workloads.object_size import MAX_NAMED, named_resources
 
 T = TypeVar("T")
@@ -91,8 +92,10 @@ _READ = (PREFIX, HOLD_GATE_PREFIX)
 
 def _own(texts: dict[str, str]) -> dict[str, str]:
     own = {name: text for name, text in texts.items() if name.startswith(_READ)}
+    for name in OWNER_ANNOTATIONS & own.keys():
+        own[name] = own[name][: MAX_TEXT + 1]
     if len(own) == len(texts):
-        return texts
+        return texts if own == texts else own
     other = next(name for name in texts if not name.startswith(_READ))
     return {**own, other[:MAX_PLACEMENT]: ""}
 

@@ -16,7 +16,7 @@ from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageL
 from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import EvictionReason, Workload
 from shared.resources import FlavorResource
 
 Found = tuple[WaitReason, Shortage | Workload | None, str]
@@ -221,13 +221,19 @@ def _own_reason(workload: Workload, leaf: LeafSnapshot, now: datetime) -> tuple[
     if not leaf.may_start:
         return WaitReason.GROUP_STOPPED, f"group {leaf.stopped_by!r} has stopPolicy {leaf.stop.value}"
     if workload.deactivated:
-        return WaitReason.DEACTIVATED, f"{workload.failed_starts} starts failed; it stays stopped until it is resumed"
+        return WaitReason.DEACTIVATED, f"{_why_deactivated(workload)}; it stays stopped until it is resumed"
     if workload.hold:
         return WaitReason.HELD, workload.hold_reason or "its owner holds it with the label quotree.dev/hold"
     if workload.not_before is not None and workload.not_before > now:
         failed = f"{workload.failed_starts} starts failed" if workload.failed_starts else "its start was refused"
         return WaitReason.BACKING_OFF, f"{failed}; tried again at {workload.not_before.isoformat(timespec='seconds')}"
     return None
+
+
+def _why_deactivated(workload: Workload) -> str:
+    if workload.eviction is not None and workload.eviction.reason is EvictionReason.OVER_TIME:
+        return f"its run time was over at {workload.eviction.at.isoformat(timespec='seconds')}"
+    return f"{workload.failed_starts} starts failed"
 
 
 def _from(reason: WaitReason, shortage: Shortage | None, otherwise: str) -> Found:

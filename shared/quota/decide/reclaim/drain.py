@@ -1,7 +1,7 @@
-"""Unconditional evictions: from draining groups, and of failed starts.
+"""Unconditional evictions: from draining groups, of failed starts, and at the end of a run time.
 
-Neither grace nor notice applies, and non preemptible workloads are evicted too, but none whose start is not
-acknowledged yet. See docs/specification.md §4.10 and §8.2.
+Neither grace nor notice applies, but to the last, which was told before. Non preemptible workloads are evicted too, but
+none whose start is not acknowledged yet. See docs/specification.md §4.10, §7.14 and §8.2.
 """
 
 from collections.abc import Iterable
@@ -13,6 +13,7 @@ from shared.quota.decide.state.pods_ready import AdmissionBlock, deadlines
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.waits import Waits
 from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.lifecycle import stops_at
 from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import EvictionReason, Workload
 
@@ -23,7 +24,7 @@ def stop_and_give_up(
     """Decide these evictions first, and note which unready workloads keep blocking others."""
     for leaf in map(usage.snapshot.leaves.__getitem__, sorted(leaves)):
         for workload, reason, rule in _going(usage, leaf, waits):
-            if workload.is_answered:
+            if workload.is_answered and workload.id not in usage.leaf(leaf.group.name).gone:
                 leaf_usage, running = usage.leaf(leaf.group.name), running_workload(workload)
                 group = leaf.stopped_by if rule is EvictionRule.STOP_POLICY else leaf_usage.name
                 usage.evict(leaf_usage, running)
@@ -40,6 +41,12 @@ def _going(
         for workload in leaf.admitted:
             yield workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY
         return
+    for workload, end in leaf.ending:
+        at = stops_at(workload, end, usage.now)
+        if at <= usage.now:
+            yield workload, EvictionReason.OVER_TIME, EvictionRule.RUN_TIME
+        else:
+            waits.wake(at)
     for workload, until, rule in deadlines(leaf, usage.snapshot.world.watched_since):
         if until <= usage.now:
             yield workload, EvictionReason.PODS_READY_TIMEOUT, rule

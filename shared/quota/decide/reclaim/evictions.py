@@ -2,11 +2,14 @@
 
 from datetime import datetime
 
+from shared.api.durations import write_duration
 from shared.quota.decide.decisions import Evict, EvictionRule
 from shared.quota.decide.reclaim.requeue import requeue
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.lifecycle import RunTimeLimit, run_end
 from shared.quota.model.settings import QueueAge
-from shared.quota.model.workload import Claim
+from shared.quota.model.workload import Claim, Workload
 
 _BECAUSE = {
     EvictionRule.RECLAIM: "group {leaf!r} is over its runtime of {key}, which {preemptor} is entitled to",
@@ -19,6 +22,8 @@ _BECAUSE = {
     EvictionRule.RECOVERY_TIMEOUT: "its pods were not ready again in time",
     EvictionRule.STOP_POLICY: "group {group!r} is stopped and drained",
 }
+_GONE = frozenset({"Pod", "PodGroup"})
+"""Kinds of which nothing is left that could be resumed."""
 
 
 def decide_evictions(evictions: EvictionPlan, age: QueueAge, now: datetime) -> tuple[Evict, ...]:
@@ -49,8 +54,24 @@ def _claim(victim: Victim, now: datetime) -> Claim | None:
 def message_for(victim: Victim) -> str:
     """Return a message for the owner of the workload: what happens, and by which rule."""
     workload = victim.workload
+    if victim.rule is EvictionRule.RUN_TIME:
+        return end_message(workload, victim.leaf_usage.leaf)
     preemptor = victim.preemptor.workload.named_for(workload) if victim.preemptor else "nobody"
     because = _BECAUSE[victim.rule].format(
         leaf=victim.leaf_usage.name, group=victim.group, key=victim.key, preemptor=preemptor
     )
     return f"{workload.kind} {workload.key!r} is stopped and queued again: {because}"
+
+
+def end_message(workload: Workload, leaf: LeafSnapshot) -> str:
+    """Return a message for the owner of a workload whose run time is over."""
+    end = run_end(workload, leaf.run_time, leaf.reclaim.notice)
+    limit = "" if end is None else f": {limit_text(end.limit)}"
+    again = "" if workload.kind in _GONE else "; it is queued again when its owner resumes it"
+    return f"{workload.kind} {workload.key!r} is stopped for good{limit}{again}"
+
+
+def limit_text(limit: RunTimeLimit) -> str:
+    """Return who says how long the workload may run."""
+    time = write_duration(limit.time)
+    return f"group {limit.group!r} lets it run for {time}" if limit.group else f"it declares a run time of {time}"

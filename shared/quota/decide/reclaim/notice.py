@@ -14,7 +14,7 @@ from datetime import datetime
 
 from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule, Notice
-from shared.quota.decide.reclaim.evictions import message_for
+from shared.quota.decide.reclaim.evictions import end_message, message_for
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.planner import keep
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
@@ -22,12 +22,17 @@ from shared.quota.decide.state.leaf_usage import flavors_of
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.decide.waits import Waits
-from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.lifecycle import stops_at
+from shared.quota.model.workload import EvictionReason, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 OWED = frozenset({EvictionRule.RECLAIM, EvictionRule.STRICT})
 """The rules that evict because a leaf is over its runtime."""
-WITHOUT_NOTICE = frozenset({EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT})
+WITHOUT_NOTICE = frozenset(
+    {EvictionRule.STOP_POLICY, EvictionRule.STARTUP_TIMEOUT, EvictionRule.RECOVERY_TIMEOUT, EvictionRule.RUN_TIME}
+)
+"""Those that go at once; at the end of a run time, notice was given before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves
         fill_back(usage, evictions)
         early = _early(usage, evictions)
     told.update(each.id for each in (*evictions.forced, *evictions.victims))
+    for name in sorted(leaves):
+        notices.extend(_of_ends(usage.snapshot.leaves[name], told, usage.now))
     running = (each for name in sorted(leaves) for each in usage.snapshot.leaves[name].admitted)
     withdrawn = (each for each in running if each.notice is not None and each.id not in told)
     return Notices(tuple(notices), tuple(withdrawn))
@@ -66,6 +73,16 @@ def _notice(victim: Victim, at: datetime, now: datetime) -> Iterator[Notice]:
     if at > now and victim.workload.notice is None:
         preemptor = victim.preemptor.workload.key if victim.preemptor else None
         yield Notice(victim.workload, victim.reason, at, preemptor, message_for(victim))
+
+
+def _of_ends(leaf: LeafSnapshot, told: set[WorkloadId], now: datetime) -> Iterator[Notice]:
+    """Yield notice of the ends of run times; those who got it before keep it."""
+    for workload, end in leaf.ending:
+        is_new = workload.notice is None and workload.id not in told
+        told.add(workload.id)
+        if is_new:
+            at = stops_at(workload, end, now)
+            yield Notice(workload, EvictionReason.OVER_TIME, at, None, end_message(workload, leaf))
 
 
 def evict_at(victim: Victim, now: datetime) -> datetime:

@@ -17,6 +17,8 @@ def requeue(workload: Workload, rule: EvictionRule, startup: StartupSettings, ag
     reached_ready = admission is not None and (admission.ready or admission.was_ready)
     failed = 0 if reached_ready else workload.failed_starts
     place = Requeue(now) if age is QueueAge.EVICTION else Requeue(workload.queued, released=_released(workload))
+    if rule is EvictionRule.RUN_TIME:
+        return replace(place, failed_starts=failed, deactivated=True)
     if rule not in FAILED_STARTS:
         return replace(place, failed_starts=failed)
     failed += 1

@@ -30,11 +30,13 @@ class Sort(Enum):
     EVICTING = auto()
     """Workloads that are being evicted."""
     URGENT = auto()
-    """Workloads to drain, or with pods that are not ready."""
+    """Workloads to drain, with pods that are not ready, or whose run time is over."""
     NOTIFYING = auto()
     """Running workloads that get notice before an eviction."""
     TIMED = auto()
     """Something that the passing of time alone changes."""
+    ENDING = auto()
+    """A running workload with a limited run time."""
     STRICT = auto()
     """Reclaim in Strict mode."""
 
@@ -49,9 +51,12 @@ BELONGS: Final[Mapping[Sort, Callable[[LeafSnapshot], bool]]] = {
         _waits(leaf) and bool(leaf.admitted) and leaf.admitted[-1].priority < leaf.pending[0].priority
     ),
     Sort.EVICTING: lambda leaf: bool(leaf.evicting),
-    Sort.URGENT: lambda leaf: bool(leaf.unready or (leaf.stop is StopPolicy.HOLD_AND_DRAIN and leaf.admitted)),
+    Sort.URGENT: lambda leaf: bool(
+        leaf.unready or leaf.ending or (leaf.stop is StopPolicy.HOLD_AND_DRAIN and leaf.admitted)
+    ),
     Sort.NOTIFYING: lambda leaf: bool(leaf.reclaim.notice and leaf.admitted),
     Sort.TIMED: lambda leaf: leaf.next_change is not None,
+    Sort.ENDING: lambda leaf: leaf.next_end is not None,
     Sort.STRICT: lambda leaf: leaf.reclaim.mode is ReclaimMode.STRICT,
 }
 """sort -> whether a leaf is of that sort."""

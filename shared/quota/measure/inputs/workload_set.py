@@ -93,6 +93,8 @@ class WorkloadSet:
     """Admitted and not being evicted."""
     unready: tuple[Workload, ...] = ()
     """Those of `admitted` whose pods are not all ready."""
+    declaring: tuple[Workload, ...] = ()
+    """Those of `admitted` that declare how long they run."""
     evicting: tuple[Workload, ...] = ()
     """Admitted, being evicted; its pods have not all ended."""
     by_id: Mapping[WorkloadId, Workload] = field(default_factory=lambda: MappingProxyType({}))
@@ -131,7 +133,7 @@ class WorkloadSet:
 
 
 EMPTY: Final = WorkloadSet()
-_LISTS: Final = ("queue", "backing_off", "set_aside", "admitted", "unready", "evicting")
+_LISTS: Final = ("queue", "backing_off", "set_aside", "admitted", "unready", "declaring", "evicting")
 _MANY: Final = 32
 """Above so many additions to one list, sorting it is cheaper than inserting one by one."""
 
@@ -141,7 +143,8 @@ def lists_of(workload: Workload) -> tuple[str, ...]:
     if workload.admission is not None:
         if workload.eviction is not None:
             return ("evicting",)
-        return ("admitted",) if workload.admission.ready else ("admitted", "unready")
+        unready = () if workload.admission.ready else ("unready",)
+        return ("admitted", *unready, *(() if workload.max_run_time is None else ("declaring",)))
     if workload.hold or workload.deactivated:
         return ("set_aside",)
     if workload.not_before is not None:

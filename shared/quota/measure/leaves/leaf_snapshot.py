@@ -22,7 +22,7 @@ from shared.quota.measure.static.flavor_eligibility import FlavorEligibility
 from shared.quota.measure.static.leaf_settings import LeafSettings
 from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.eligibility import Options, Shape, shape_of
-from shared.quota.model.lifecycle import STARTS_NOTHING, Inactive
+from shared.quota.model.lifecycle import STARTS_NOTHING, Inactive, RunEnd, RunTimeLimit, run_end
 from shared.quota.model.settings import ReclaimSettings, StartupSettings
 from shared.quota.model.tree import Group, QueueingStrategy, QueueOrder, StopPolicy
 from shared.quota.model.workload import Flavors, PreemptorId, Workload
@@ -59,6 +59,8 @@ class LeafSnapshot:
     inactive: Inactive | None
     reclaim: ReclaimSettings
     startup: StartupSettings
+    run_time: RunTimeLimit | None
+    """How long workloads may run here; None: no limit but what they declare."""
     patience: timedelta | None
     """How long others may pass a workload that waits; None: without end."""
     order: RequesterOrder
@@ -73,10 +75,14 @@ class LeafSnapshot:
     """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
     without_place: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready, whether or not the leaf waits for that."""
+    ending: tuple[tuple[Workload, RunEnd], ...]
+    """Those of `admitted` whose run time is over, or so soon that notice of it is due."""
     claims: Mapping[PreemptorId, OpenClaim]
     """preemptor -> the claim of this leaf's pending workload."""
     next_change: datetime | None
     """When the passing of time alone changes this leaf: the end of a back-off, or of the head's patience."""
+    next_end: datetime | None
+    """When the next of `admitted` is in `ending`."""
     totals: TotalsByKey
     """key -> what the leaf uses and requests; its Numbers are computed from it."""
     eligibility: FlavorEligibility = field(repr=False)
@@ -85,6 +91,11 @@ class LeafSnapshot:
     def may_start(self) -> bool:
         """Whether anything new starts here: the leaf is active and neither on Hold nor draining."""
         return self.inactive is None and self.stop not in STARTS_NOTHING
+
+    @property
+    def wake_time(self) -> datetime | None:
+        """When the passing of time alone makes another snapshot of this leaf."""
+        return min((each for each in (self.next_change, self.next_end) if each is not None), default=None)
 
     def held_back_from(self, now: datetime) -> datetime | None:
         """Workloads that were queued at that moment or before hold back those behind them while they wait."""
@@ -120,6 +131,7 @@ def build_leaf(  # noqa: PLR0913
     pending = _sorted(order, _merged(workload_set.queue, due))
     back_offs = [each.not_before for each in waits if each.not_before is not None]
     waiting = _waiting(workload_set, due, claims, pending) if starts else NOTHING_COUNTED
+    ending, next_end = _ending(head, workload_set, now)
     return LeafSnapshot(
         group=head.group,
         path=head.path,
@@ -128,6 +140,7 @@ def build_leaf(  # noqa: PLR0913
         inactive=head.inactive,
         reclaim=head.reclaim,
         startup=head.startup,
+        run_time=head.run_time,
         patience=head.patience,
         order=order,
         pending=pending,
@@ -136,11 +149,24 @@ def build_leaf(  # noqa: PLR0913
         evicting=workload_set.evicting,
         unready=workload_set.unready if head.startup.wait_for_pods_ready else (),
         without_place=workload_set.unready,
+        ending=ending,
         claims=claims,
         next_change=min((*back_offs, *_end_of_patience(head, pending, now)), default=None),
+        next_end=next_end,
         totals=sum_leaf(workload_set, waiting, eligibility),
         eligibility=eligibility,
     )
+
+
+def _ending(
+    head: LeafSettings, workload_set: WorkloadSet, now: datetime
+) -> tuple[tuple[tuple[Workload, RunEnd], ...], datetime | None]:
+    """Return the running workloads of whose end notice is due by now, and when that is due of the next one."""
+    limited = workload_set.declaring if head.run_time is None else workload_set.admitted
+    found = [(workload, run_end(workload, head.run_time, head.reclaim.notice)) for workload in limited]
+    ends = [(workload, end) for workload, end in found if end is not None]
+    ending = tuple((workload, end) for workload, end in ends if end.notice <= now)
+    return ending, min((end.notice for _, end in ends if end.notice > now), default=None)
 
 
 def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datetime) -> Iterator[datetime]:

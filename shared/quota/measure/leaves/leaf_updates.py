@@ -61,8 +61,9 @@ def build_leaves(world: World, now: datetime, static: StaticState, previous: Lea
             order=order_of(name, world, static),
             now=now,
         )
-        if leaf.next_change is not None:
-            wake_times[name] = leaf.next_change
+        wake_time = leaf.wake_time
+        if wake_time is not None:
+            wake_times[name] = wake_time
     return LeafSnapshots(world, now, static, claims, leaves, wake_times, frozenset(changed | revised.keys()))
 
 

@@ -6,7 +6,14 @@ from datetime import timedelta
 
 from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.eligibility import codependent_sets
-from shared.quota.model.lifecycle import Inactive, reclaim_in_force, startup_in_force, stop_in_force
+from shared.quota.model.lifecycle import (
+    Inactive,
+    RunTimeLimit,
+    reclaim_in_force,
+    run_time_in_force,
+    startup_in_force,
+    stop_in_force,
+)
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
 from shared.quota.model.tree import Group, QueueingStrategy, StopPolicy
 
@@ -22,6 +29,8 @@ class LeafSettings:
     inactive: Inactive | None
     reclaim: ReclaimSettings
     startup: StartupSettings
+    run_time: RunTimeLimit | None
+    """None: workloads run as long as they want."""
     patience: timedelta | None
     """How long others may pass a workload that waits; None: without end. None in a StrictFIFO leaf too."""
     has_choice: bool
@@ -42,6 +51,7 @@ def read_leaf_settings(
         inactive=inactive.get(leaf),
         reclaim=reclaim_in_force(groups, settings),
         startup=startup_in_force(groups, settings),
+        run_time=run_time_in_force(groups, settings),
         patience=_patience(groups[0], settings),
         has_choice=any(len(each.flavors) > 1 for each in codependent_sets(groups[0].quotas)),
     )

@@ -4,6 +4,7 @@ These are kept in `unread`, so that the rules report it together with everything
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.parts import MAX_NAME, Schema
 from shared.api.crds.quotagroup import quotagroup_schema
 from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
+from shared.api.durations import SHORTEST_RUN_TIME, write_duration
 from shared.api.flavor import ResourceFlavor, read_resource_flavor
 from shared.api.quotagroup import (
     QuotaGroup,
@@ -98,6 +100,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         namespace_selector=_selector(spec.namespace_selector),
         reclaim=_reclaim(spec.reclaim, found),
         startup=_startup(spec.startup, found),
+        max_run_time=_run_time(spec.max_run_time, found),
         patience=duration_of(spec.queueing.patience, "spec.queueing.patience", found),
         order_weights=_order_weights(spec.queueing.weights, found),
         overrides=tuple(overrides_of(spec, found)),
@@ -227,3 +230,12 @@ def _startup(spec: StartupSpec, found: list[Unread]) -> StartupOverrides:
         backoff_max=duration_of(spec.backoff_max, "spec.startup.backoffMax", found),
         limit=spec.limit,
     )
+
+
+def _run_time(text: str | None, found: list[Unread]) -> timedelta | None:
+    field = "spec.maxRunTime"
+    limit = duration_of(text, field, found)
+    if limit is None or limit >= SHORTEST_RUN_TIME:
+        return limit
+    found.append(Unread(BAD_FIELD, field, f"is {text!r}; write at least {write_duration(SHORTEST_RUN_TIME)}"))
+    return None

@@ -6,9 +6,9 @@ that cannot be read count as absent and are reported; nothing here raises becaus
 See docs/specification.md §2.8 and §5.1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -27,6 +27,7 @@ from shared.api.names import (
     creator_in,
     hold_gates,
 )
+from shared.api.owner_settings import BadOwnerSetting, read_max_run_time
 from shared.api.reading import aware
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
@@ -188,6 +189,8 @@ class WorkloadDraft:
     problems: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     """Labels by which others hold pods of it, beside those in its metadata."""
+    members: tuple[Metadata, ...] = ()
+    """Metadata of the pods of a group; none: it is one object."""
 
     def reading(
         self,
@@ -208,6 +211,8 @@ class WorkloadDraft:
         problems += unknown
         waits = [*(self.problems if self.waits else ()), *unknown]
         gates = tuple(sorted({*hold_gates(labels), *self.gates}))
+        max_run_time, unread = shortest_run_time(self.members or (self.metadata,))
+        problems += unread
         class_name = self.spec.priority_class_name
         if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
             problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
@@ -224,6 +229,7 @@ class WorkloadDraft:
             priority=around.priorities.of_pod(self.spec),
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
+            max_run_time=max_run_time,
             placement=own_placement(self.spec, self.annotations.injected),
             pods=self.pods,
             pod_sets=self.pod_sets,
@@ -282,6 +288,20 @@ def label_problems(labels: Mapping[str, str]) -> list[str]:
         for name in (PREEMPTIBLE_LABEL, HOLD_LABEL, *gates)
         if labels.get(name, TRUE) not in (TRUE, FALSE)
     ]
+
+
+def shortest_run_time(objects: Iterable[Metadata]) -> tuple[timedelta | None, list[str]]:
+    """Return the shortest run time that these objects declare, and what is wrong with those that cannot be read."""
+    declared: list[timedelta] = []
+    problems: dict[str, None] = {}
+    for metadata in objects:
+        try:
+            found = read_max_run_time(metadata.annotations)
+        except BadOwnerSetting as error:
+            problems[str(error)] = None
+        else:
+            declared.extend(() if found is None else (found,))
+    return min(declared, default=None), list(problems)
 
 
 def _held_by(gates: Sequence[str]) -> list[str]:

@@ -21,8 +21,8 @@ from shared.api.names import (
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
-    PREFIX,
     hold_gates,
+    is_own,
     read_pod_group_size,
 )
 from shared.quota.model.membership import resolve_group
@@ -172,6 +172,7 @@ def _group_draft(
         pod_sets=() if [each.name for each in pod_sets.found] == [MAIN_POD_SET] else pod_sets.found,
         specs=tuple(pod.spec for pod in live),
         gates=tuple({gate for pod in live for gate in hold_gates(pod.metadata.labels)}),
+        members=tuple(pod.metadata for pod in live),
     )
 
 
@@ -197,8 +198,8 @@ def _is_over(pod: Pod) -> bool:
 
 
 def _representative(pods: Sequence[Pod]) -> Pod:
-    """Return the member whose annotations count for all: one with the most of them, the first in order among equals."""
-    return max(pods, key=lambda pod: sum(name.startswith(PREFIX) for name in pod.metadata.annotations))
+    """Return the member whose annotations count for all: the first of those with most of Quotree's own."""
+    return max(pods, key=lambda pod: sum(is_own(name) for name in pod.metadata.annotations))
 
 
 def _state(pod: Pod, annotations: Annotations) -> ObjectState:

@@ -17,7 +17,7 @@ NAME: Final[Reads] = frozenset({"name"})
 QUOTAS: Final[Reads] = frozenset({"quotas"})
 PARENT: Final[Reads] = frozenset({"parent"})
 KIND: Final[Reads] = frozenset({"is_parent"})
-OVERRIDES: Final[Reads] = frozenset({"reclaim", "startup", "patience"})
+OVERRIDES: Final[Reads] = frozenset({"reclaim", "startup", "patience", "max_run_time"})
 UNREAD: Final[Reads] = frozenset({"unread"})
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.api.names import MAX_RUN_TIME
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
     WorkloadProgress,
@@ -34,6 +35,24 @@ def test_priority_class_is_judged_only_where_the_edit_changes_it(named_before: s
     context = WorkloadContext(TREE, FLAVORS, None, QuotaSettings(priorities=PRIORITIES))
     before, after = (replace(POD, terms=(PodTerms(priority_class=name),)) for name in (named_before, "top"))
     found = check_edit(WorkloadEdit(before, after, OF_NONE, OF_NONE, {}), context)
+    assert [each.rule for each in found.violations] == refused
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        pytest.param({}, {MAX_RUN_TIME: "8h"}, [], id="declared"),
+        pytest.param({MAX_RUN_TIME: "8h"}, {}, [], id="taken back"),
+        pytest.param({}, {MAX_RUN_TIME: "8"}, ["BadAnnotation"], id="not readable"),
+        pytest.param({MAX_RUN_TIME: "8"}, {MAX_RUN_TIME: "8", "note": "x"}, [], id="as it was"),
+    ],
+)
+def test_declared_run_time_is_judged_where_the_edit_changes_it_while_it_runs_too(
+    before: dict[str, str], after: dict[str, str], refused: list[str]
+) -> None:
+    context = WorkloadContext(TREE, FLAVORS)
+    was, now = (replace(POD, annotations=each) for each in (before, after))
+    found = check_edit(WorkloadEdit(was, now, OF_NONE, OF_NONE, {}), context)
     assert [each.rule for each in found.violations] == refused
 
 

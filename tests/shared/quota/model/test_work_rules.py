@@ -207,6 +207,24 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "metadata.labels[hold.quotree.dev/scan]",
         'is "no"; write "true" or "false"',
     ),
+    "run time that is no duration": (
+        {"group_name": "vision", "annotations": {"quotree.dev/max-run-time": "8"}},
+        "BadAnnotation",
+        "metadata.annotations[quotree.dev/max-run-time]",
+        "is '8'; write a duration of at least 1s, such as 8h",
+    ),
+    "run time in which nothing could start": (
+        {"group_name": "vision", "annotations": {"quotree.dev/max-run-time": "0s"}},
+        "BadAnnotation",
+        "metadata.annotations[quotree.dev/max-run-time]",
+        "is '0s'; write a duration of at least 1s, such as 8h",
+    ),
+    "run time that nobody could read": (
+        {"group_name": "vision", "annotations": {"quotree.dev/max-run-time": "1" * 1000 + "h" * 100}},
+        "BadAnnotation",
+        "metadata.annotations[quotree.dev/max-run-time]",
+        f"is '{'1' * 40}'; write a duration of at least 1s, such as 8h",
+    ),
     "size without a pod group": (
         {"group_name": "vision", "labels": {"quotree.dev/pod-group-size": "3"}},
         "BadPodGroup",

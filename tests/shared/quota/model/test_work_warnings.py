@@ -49,6 +49,10 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
             )
         ],
     ),
+    "run time that is longer than its group's": (
+        {"group_name": "counted", "annotations": {"quotree.dev/max-run-time": "25h"}},
+        [("RunTimeLonger", "is 25h; group strict lets it run for 24h")],
+    ),
     "pods that end late": (
         {
             "group_name": "vision",

@@ -42,7 +42,13 @@ TREE = Tree.of(
         group("lost", "absent"),
         group("empty", isParent=True),
         group("system"),
-        group("strict", isParent=True, requireRequests=True, quotas=[{"max": {"cpu": 8, "memory": 8, GPU: 8}}]),
+        group(
+            "strict",
+            isParent=True,
+            requireRequests=True,
+            maxRunTime="24h",
+            quotas=[{"max": {"cpu": 8, "memory": 8, GPU: 8}}],
+        ),
         group("counted", "strict", quotas=[{"max": {"cpu": 8, "memory": 8}}]),
         group("machines", "strict", quotas=[{"max": {"cpu": 8, GPU: 8}}]),
         group(

@@ -26,6 +26,7 @@ SETTINGS: Final = (
     "preemption",
     "reclaim",
     "startup",
+    "max_run_time",
     "stop_policy",
 )
 """The fields of a group that are not its identity, and that no rule of their own keeps as they are in `system`."""

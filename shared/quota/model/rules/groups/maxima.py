@@ -18,13 +18,14 @@ def check_maxima(tree: Tree, name: str, context: Context) -> Iterator[Violation]
     """What a group sets of its own is at most what `quota.maxima` allows: longer times would bind other groups."""
     group, maxima = tree[name], context.maxima
     parts = (
-        ("reclaim", group.reclaim, maxima.reclaim),
-        ("startup", group.startup, maxima.startup),
-        ("queueing", group, maxima.queueing),
+        ("reclaim.", group.reclaim, maxima.reclaim),
+        ("startup.", group.startup, maxima.startup),
+        ("queueing.", group, maxima.queueing),
+        ("", group, maxima.run_time),
     )
     for part, own, most in parts:
         for setting, value, bound in above_maximum(own, most):
-            field = f"{part}.{written_name(setting)}"
+            field = f"{part}{written_name(setting)}"
             message = f"is {_text(value)}, at most {_text(bound)} is allowed (quota.maxima.{field}); lower it"
             excess, subject = size_of(value) - size_of(bound), (name, field)
             yield Violation("AboveMaximum", of_group(name), f"spec.{field}", message, subject=subject, excess=excess)

@@ -14,6 +14,7 @@ from shared.api.names import (
     HOLD_GATE_PREFIX,
     HOLD_LABEL,
     JOB_OWNER_LABEL,
+    OWNER_ANNOTATIONS,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
     POD_SET_LABEL,
@@ -30,6 +31,7 @@ from shared.quota.model.rules.workloads.new_workload import (
     check_new_workload,
     check_pod_group,
 )
+from shared.quota.model.rules.workloads.owner_settings import check_owner_settings
 from shared.quota.model.rules.workloads.restrictions import check_priority_class, check_requests_given
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, SubmittedWorkload, WorkloadContext
 from shared.quota.model.tree import Amounts
@@ -99,6 +101,8 @@ def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, 
     if changed:
         checked = (*check_booleans(after, context), *check_pod_group(after, context))
         found.extend(each for each in checked if any(label in each.field for label in changed))
+    if any(before.annotations.get(name) != after.annotations.get(name) for name in OWNER_ANNOTATIONS):
+        found.extend(check_owner_settings(after, context))
     if before.terms != after.terms:
         found.extend((*check_priority_class(after, context), *check_requests_given(after, context)))
     if found or (not changed and before.request == after.request):

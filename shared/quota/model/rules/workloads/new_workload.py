@@ -30,6 +30,7 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.fit import find_misfits
+from shared.quota.model.rules.workloads.owner_settings import check_owner_settings, warn_run_time_longer
 from shared.quota.model.rules.workloads.restrictions import (
     check_devices,
     check_priority_class,
@@ -198,6 +199,7 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("ForeignController", "OwnSelector"), check_pods_are_counted),
     WorkloadRule(("UseNotAllowed",), check_use),
     WorkloadRule(("PriorityNotAllowed",), check_priority_class),
+    WorkloadRule(("BadAnnotation",), check_owner_settings),
     WorkloadRule(("RequestAbsent",), check_requests_given),
     WorkloadRule(("DevicesUncountable",), check_devices),
 )
@@ -237,6 +239,7 @@ WARNINGS: Final = (
     WorkloadRule(("GroupStopped",), warn_group_stopped),
     WorkloadRule(("GroupInactive",), warn_group_detached),
     WorkloadRule(("RequestsNotRequired",), warn_requests_absent),
+    WorkloadRule(("RunTimeLonger",), warn_run_time_longer),
 )
 
 

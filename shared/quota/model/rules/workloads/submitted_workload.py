@@ -64,6 +64,7 @@ class SubmittedWorkload:
     group: str
     namespace: str = "default"
     labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     namespace_labels: Mapping[str, str] | None = None
     request: Amounts = field(default_factory=dict)
     placement: Placement = ANYWHERE

@@ -46,6 +46,15 @@ def test_data_of_each_loss_says_why_it_is_impossible() -> None:
     ]
 
 
+def test_end_of_the_run_time_is_named() -> None:
+    found = running_of(TREE.replace("a 4", "a 4 run60"), running("a", 3, "one"))
+    assert found.losses[-1] == Loss(EvictionRule.RUN_TIME, "RunTimeLeft", after(60))
+
+
+def test_workload_without_a_limit_has_no_end() -> None:
+    assert EvictionRule.RUN_TIME not in losses(running_of(TREE.replace("b 4", "b 4 run60"), running("a", 3, "one")))
+
+
 def test_borrowed_amount_is_named() -> None:
     found = running_of(TREE, running("a", 6, "one"), pending("b", 4, "owner"))
     (held,) = found.keys

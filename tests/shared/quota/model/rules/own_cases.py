@@ -339,6 +339,14 @@ GROUP_CASES = {
         "spec.reclaim.gracePeriod",
         by_schema=True,
     ),
+    "a run time that lets a workload start": Case(
+        "BadField",
+        {"maxRunTime": "1s"},
+        {"maxRunTime": "999ms"},
+        "is '999ms'; write at least 1s",
+        "spec.maxRunTime",
+        by_schema=True,
+    ),
     "a duration of at most 100 years": Case(
         "BadField",
         {"reclaim": {"claimTimeout": "876000h", "notice": "52560000m", "exemptAfterStart": "999999999s"}},

@@ -10,7 +10,14 @@ from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
 from shared.quota.model.rules.groups.hierarchy import cycle_heads
-from shared.quota.model.settings import BlockAdmission, GroupMaxima, QueueingMaxima, ReclaimMaxima, StartupMaxima
+from shared.quota.model.settings import (
+    BlockAdmission,
+    GroupMaxima,
+    QueueingMaxima,
+    ReclaimMaxima,
+    RunTimeMaxima,
+    StartupMaxima,
+)
 from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Group, QueueOrder, ReclaimOverrides, StartupOverrides
 from shared.resources import FlavorResource
 from tests.trees import group, tree
@@ -189,13 +196,15 @@ def test_a_whole_tree_breaks_the_same_rule(case: Case) -> None:
 MINUTE = timedelta(minutes=1)
 BOUNDED = Context(
     FLAVORS,
-    maxima=GroupMaxima(ReclaimMaxima(notice=MINUTE), StartupMaxima(BlockAdmission.GROUP), QueueingMaxima(MINUTE)),
+    maxima=GroupMaxima(
+        ReclaimMaxima(notice=MINUTE), StartupMaxima(BlockAdmission.GROUP), QueueingMaxima(MINUTE), RunTimeMaxima(MINUTE)
+    ),
 )
 
 
 def with_overrides(notice: timedelta, blocks: BlockAdmission = BlockAdmission.NONE) -> Group:
     reclaim, startup = ReclaimOverrides(notice=notice), StartupOverrides(block_admission=blocks)
-    return replace(group("a 1"), reclaim=reclaim, startup=startup, patience=notice)
+    return replace(group("a 1"), reclaim=reclaim, startup=startup, patience=notice, max_run_time=notice)
 
 
 def test_group_settings_are_limited_by_the_maxima() -> None:
@@ -217,6 +226,10 @@ def test_group_settings_are_limited_by_the_maxima() -> None:
             "QuotaGroup 'a' spec.queueing.patience: is 1m30s, at most 1m is allowed (quota.maxima.queueing.patience); "
             "lower it (AboveMaximum)"
         ),
+        (
+            "QuotaGroup 'a' spec.maxRunTime: is 1m30s, at most 1m is allowed (quota.maxima.maxRunTime); lower it "
+            "(AboveMaximum)"
+        ),
     ]
     assert rules.check_tree(before.with_group(broken), BOUNDED).violations == found.violations
 
@@ -225,7 +238,7 @@ def test_setting_above_its_maximum_can_be_lowered_step_by_step() -> None:
     before = tree("a 1").with_group(with_overrides(3 * MINUTE))
     lower, higher = (before.with_group(with_overrides(minutes * MINUTE)) for minutes in (2, 4))
     assert rules.check_change(before, lower, "a", BOUNDED).violations == ()
-    assert [each.rule for each in rules.check_change(before, higher, "a", BOUNDED).violations] == ["AboveMaximum"] * 2
+    assert [each.rule for each in rules.check_change(before, higher, "a", BOUNDED).violations] == ["AboveMaximum"] * 3
 
 
 class Warned(NamedTuple):
