@@ -92,7 +92,7 @@ class Reconciler:
             await self._watches.all_synced()
             self._state.watched_since(datetime.now(UTC))
             freeze_memory()
-            log.info("Caches synced", groups=len(self._state.groups))
+            log.info("Caches synced", groups=len(self._state.tree.groups))
             electing = group.create_task(self._election.run(self._lead), name="election")
             serving = [group.create_task(each.run(), name="visibility") for each in self._visibility()]
 
@@ -121,7 +121,7 @@ class Reconciler:
         if self._vacant_at_start is None or self._election.taken_from != self._vacant_at_start:
             await catch_up(self._client, self._workload_watches)
         await self._create_built_in()
-        groups = self._state.groups.values()
+        groups = self._state.tree.groups.values()
         self._state.remember_over(over_since_of(groups, self._state.faults))
         half_life = self._state.settings.fairness_half_life
         self._state.history = history_of(groups, half_life, datetime.now(UTC), self._state.faults)
@@ -167,7 +167,7 @@ class Reconciler:
         """Create the built-in groups; retried indefinitely, because nothing can be decided without root."""
         while True:
             try:
-                return await create_absent(self._client, set(self._state.groups), set(self._state.flavors))
+                return await create_absent(self._client, set(self._state.tree.groups), set(self._state.tree.flavors))
             except ApiError as error:
                 log.warning("Built-in objects not created", error=str(error))
                 await asyncio.sleep(2)

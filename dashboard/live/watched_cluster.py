@@ -107,7 +107,7 @@ class WatchedCluster:
         if is_complete and not self._has_past:
             self._read_past(now)
         world = self._state.world_at(now)
-        groups = MappingProxyType(dict(self._state.groups))
+        groups = MappingProxyType(dict(self._state.tree.groups))
         standing, served = self._pulse.standing, self._served.known
         return Sighting(now, world, groups, is_complete, refusals, pending, standing, served)
 
@@ -124,7 +124,7 @@ class WatchedCluster:
     def _read_past(self, now: datetime) -> None:
         """Start from what the leader knows, else from the statuses; then follow it as the reconciler does."""
         self._has_past = True
-        groups = self._state.groups.values()
+        groups = self._state.tree.groups.values()
         self._state.watched_since(now)
         self._state.remember_over(over_since_of(groups, self._state.faults))
         half_life, known = self._state.settings.fairness_half_life, self._leader_past

@@ -63,7 +63,7 @@ class AccountCollector(Collector):
             return 0
         ages = [0]
         for group, account in list(book.accounts.items()):
-            record = self._state.groups.get(group)
+            record = self._state.tree.groups.get(group)
             if record is None or account.until is None:
                 continue
             written = record.status.accounted_until
@@ -73,6 +73,6 @@ class AccountCollector(Collector):
         return max(ages) if book.has_started else max(0, now - since)
 
     def _path(self, group: str) -> str:
-        groups = self._state.groups
+        groups = self._state.tree.groups
         path = path_of(lambda name: groups[name].group if name in groups else None, group)
         return "/".join(reversed([each.name for each in path])) or group

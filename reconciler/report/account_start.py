@@ -59,6 +59,6 @@ def _uses(job: Job, state: ClusterState) -> Iterable[EndedUse]:
 def _is_new(use: EndedUse, state: ClusterState, accounts: dict[str, GroupAccount]) -> bool:
     """Return whether some group above the use has not counted all of it."""
     latest = max(use.end, use.evicted or 0)
-    path = path_of(lambda name: state.groups[name].group if name in state.groups else None, use.leaf)
+    path = path_of(lambda name: state.tree.groups[name].group if name in state.tree.groups else None, use.leaf)
     known = [accounts.get(group.name, GroupAccount()).until for group in path]
     return any(until is None or until < latest for until in known)

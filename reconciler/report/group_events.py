@@ -55,12 +55,12 @@ class GroupEvents:
         if before is inactive:
             return
         for name, why in inactive.items():
-            if name in self._state.groups and before.get(name) != why:
+            if name in self._state.tree.groups and before.get(name) != why:
                 with self._state.faults.about(Subject(GROUP, name)):
-                    self._events.inactive(name, self._state.groups[name].uid, why)
+                    self._events.inactive(name, self._state.tree.groups[name].uid, why)
         for name in before.keys() - inactive.keys():
-            if name in self._state.groups:
-                self._events.active_again(name, self._state.groups[name].uid)
+            if name in self._state.tree.groups:
+                self._events.active_again(name, self._state.tree.groups[name].uid)
 
     def _report_orphaned(self, snapshot: Snapshot) -> None:
         """Report the workloads without a leaf; one that is pending only after a while.

@@ -108,7 +108,7 @@ class StatusWriter:
         over = _by_group(over_since)
         self._empty_flavors = flavors_without_nodes(snapshot)
         writes = []
-        for place, record in enumerate(list(self._state.groups.values())):
+        for place, record in enumerate(list(self._state.tree.groups.values())):
             if place % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             name, status = record.group.name, None

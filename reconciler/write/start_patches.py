@@ -39,4 +39,4 @@ class StartPatches:
 
     def _flavors_of(self, start: Start, pod_set: str) -> list[Flavor]:
         names = start.flavors.get(pod_set, {}).values()
-        return find_flavors(sorted(names), self._state.flavors)[0]
+        return find_flavors(sorted(names), self._state.tree.flavors)[0]

@@ -31,8 +31,8 @@ class UnseenPodsLimits:
         work = self._state.work
         self._limit(work.overlay.revoked_starts.delays.new, _ANSWER_LIMIT, work.decided.stop_waiting_for_answer)
         self._limit(work.overlay.early_stops.delays.new, _PODS_SEEN_LIMIT, work.decided.stop_waiting_for_more_pods)
-        self._limit(work.owners.unseen_pods, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_pods)
-        self._limit(work.owners.strays.new, _PODS_SEEN_LIMIT, self._state.stop_waiting_for_strays)
+        self._limit(work.owners.unseen_pods, _PODS_SEEN_LIMIT, self._state.objects.stop_waiting_for_pods)
+        self._limit(work.owners.strays.new, _PODS_SEEN_LIMIT, self._state.objects.stop_waiting_for_strays)
 
     def _limit(self, waiting: list[T] | set[T], limit: timedelta, give_up: Callable[[T], None]) -> None:
         def time_is_up(each: T) -> None:

@@ -20,7 +20,7 @@ def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> Obse
 
 def _plan_as_new_leader(state: ClusterState, now: datetime) -> ObservedPlan:
     """Plan with what the statuses of the groups keep of the past, which becomes what `state` knows of it."""
-    groups = state.groups.values()
+    groups = state.tree.groups.values()
     state.remember_over(over_since_of(groups, state.faults))
     state.history = history_of(groups, state.settings.fairness_half_life, now, state.faults)
     return ObservedPlan(Outlook(*decide_from_scratch(state, now)), leads=False)

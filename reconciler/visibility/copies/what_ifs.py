@@ -29,9 +29,10 @@ def predict_edit(state: ClusterState, observed: ObservedPlan, edit: EditedObject
 
 def show_edit(edit: EditedObjects, state: ClusterState) -> None:
     """Pass the edit to `state` as its watches would."""
-    state.observe_groups([Changed(state.groups.get(each.group.name), each) for each in edit.groups])
-    state.observe_groups([Changed(state.groups[name], None) for name in edit.without_groups if name in state.groups])
-    gone = [state.flavors[name] for name in edit.without_flavors if name in state.flavors]
+    groups, flavors = state.tree.groups, state.tree.flavors
+    state.observe_groups([Changed(groups.get(each.group.name), each) for each in edit.groups])
+    state.observe_groups([Changed(groups[name], None) for name in edit.without_groups if name in groups])
+    gone = [flavors[name] for name in edit.without_flavors if name in flavors]
     if edit.flavors or gone:
-        changed = [Changed(state.flavors.get(each.name), each) for each in edit.flavors]
+        changed = [Changed(state.tree.flavors.get(each.name), each) for each in edit.flavors]
         state.observe_flavors([*changed, *(Changed(each, None) for each in gone)])

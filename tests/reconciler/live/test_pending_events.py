@@ -77,7 +77,7 @@ class PendingEventsCase:
 
     def groups(self, text: str) -> None:
         """Make the tree what `text` says."""
-        before = list(self.state.groups.values())
+        before = list(self.state.tree.groups.values())
         fresh = [GroupStatusRecord(name, 1, tree(text)[name], QuotaGroupStatus()) for name in tree(text).groups]
         self.state.observe_groups([*(Changed(each, None) for each in before), *(Changed(None, each) for each in fresh)])
 

@@ -23,7 +23,7 @@ def counting() -> tuple[ClusterState, AccountBook]:
     state = ClusterState(QuotaSettings())
     state.accounts = book
     for name in ("root", "a"):
-        state.groups[name] = GroupStatusRecord(name, 1, found.tree[name], QuotaGroupStatus(observed_generation=1))
+        state.tree.groups[name] = GroupStatusRecord(name, 1, found.tree[name], QuotaGroupStatus(observed_generation=1))
     return state, book
 
 
@@ -46,10 +46,10 @@ def test_the_parts_of_an_account_are_seconds_of_base_units() -> None:
 def test_an_account_is_unwritten_until_the_status_has_it() -> None:
     state, book = counting()
     assert samples(state)["quotree_accounts_unwritten_seconds",] >= 7200
-    for name, record in state.groups.items():
+    for name, record in state.tree.groups.items():
         until = accounted_until(name, book, record.status)
         status = with_account(record.status, name, record.status, until, book)
-        state.groups[name] = GroupStatusRecord(name, 1, record.group, status)
+        state.tree.groups[name] = GroupStatusRecord(name, 1, record.group, status)
     assert samples(state)["quotree_accounts_unwritten_seconds",] == 0
 
 

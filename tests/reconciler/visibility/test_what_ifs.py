@@ -39,7 +39,7 @@ async def runtimes(body: bytes) -> dict[str, tuple[int, int]]:
         state.observe_groups([Changed(None, project_group(msgspec.json.encode(each)))])
     async with copied(LatestPlan(), state) as control:
         status = (await WhatIfs(control).answer(body))["status"]
-    assert sorted(state.groups) == ["a", "b", "root"]
+    assert sorted(state.tree.groups) == ["a", "b", "root"]
     return {each["group"]: (each["before"], each["after"]) for each in status["runtime"]}
 
 

@@ -122,7 +122,7 @@ def end_waits(watched: SimulatedWatches) -> None:
     watched.report_all()
     work = watched.state.work
     for key in work.owners.unseen_pods:
-        watched.state.stop_waiting_for_pods(key)
+        watched.state.objects.stop_waiting_for_pods(key)
     for delay in [*work.overlay.revoked_starts.delays.new]:
         work.decided.stop_waiting_for_answer(delay)
     for delay in [*work.overlay.early_stops.delays.new]:

@@ -100,7 +100,7 @@ def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterS
     assert [(kind_of(each), each.is_evicting) for each in work(state)] == [(TERMINATING, True)]
     assert state.work.owners.unseen_pods == {"u1"}
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.stop_waiting_for_pods("u1")
+    state.objects.stop_waiting_for_pods("u1")
     assert [kind_of(each) for each in work(state)] == [TERMINATING]
     state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
     assert work(state) == []
@@ -109,7 +109,7 @@ def test_deleted_job_whose_pods_were_not_seen_yet_uses_its_quota(state: ClusterS
 def test_deleted_job_whose_pods_are_never_seen_frees_its_quota_after_a_delay(state: ClusterState) -> None:
     job = replace_status(running_job(), active=1)
     state.observe_jobs([Changed(None, job), Changed(job, None)])
-    state.stop_waiting_for_pods("u1")
+    state.objects.stop_waiting_for_pods("u1")
     assert work(state) == []
 
 

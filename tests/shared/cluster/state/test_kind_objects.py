@@ -256,7 +256,7 @@ def test_deleted_object_counts_until_its_pods_have_ended(state: ClusterState) ->
 def test_object_deleted_before_its_pods_are_seen_counts_for_a_delay(state: ClusterState) -> None:
     state.observe_kind_objects([Changed(None, STARTED), Changed(STARTED, None)])
     assert (only(state).request, state.work.owners.unseen_pods) == ({"cpu": 5000}, {KEY})
-    state.stop_waiting_for_pods(KEY)
+    state.objects.stop_waiting_for_pods(KEY)
     assert not state.world().workloads_of("vision").by_id
 
 

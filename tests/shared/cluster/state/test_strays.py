@@ -20,7 +20,7 @@ def test_pod_counts_as_unmanaged_when_its_time_is_up(state: ClusterState, owner:
     state.observe_jobs([Changed(None, owner)])
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     assert (state.work.owners.strays.new, state.world().unmanaged, reported(state)) == ({"u1"}, {}, [])
-    state.stop_waiting_for_strays("u1")
+    state.objects.stop_waiting_for_strays("u1")
     assert (state.world().unmanaged, reported(state)) == ({CPU: 3000}, ["p1"])
     state.observe_pods([Changed(None, pod_on_node("p2", job="u1"))])
     assert (state.world().unmanaged, reported(state)) == ({CPU: 6000}, ["p2"])
@@ -33,14 +33,14 @@ def test_pod_that_ends_in_time_is_not_reported(state: ClusterState) -> None:
     state.observe_jobs([Changed(None, FinishedOwner("u1"))])
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.observe_pods([Changed(pod_on_node("p1", job="u1"), None)])
-    state.stop_waiting_for_strays("u1")
+    state.objects.stop_waiting_for_strays("u1")
     assert (state.world().unmanaged, reported(state)) == ({}, [])
 
 
 def test_controller_that_starts_accounts_for_its_pods_again(state: ClusterState) -> None:
     state.observe_jobs([Changed(None, a_job())])
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
-    state.stop_waiting_for_strays("u1")
+    state.objects.stop_waiting_for_strays("u1")
     assert state.world().unmanaged == {CPU: 3000}
     state.observe_jobs([Changed(a_job(), answered(running_job()))])
     assert state.world().unmanaged == {}

@@ -56,7 +56,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 def _with_quotas(state: ClusterState) -> None:
     for name in ("vision", "nlp"):
         group = Group(name, quotas=(Entry("default", min={"cpu": 4000}),))
-        state.observe_groups([Changed(state.groups[name], GroupStatusRecord(name, 1, group, QuotaGroupStatus()))])
+        state.observe_groups([Changed(state.tree.groups[name], GroupStatusRecord(name, 1, group, QuotaGroupStatus()))])
 
 
 def test_pending_workload_on_which_planning_fails_waits_until_it_changes(state: ClusterState, failing: None) -> None:
@@ -87,19 +87,19 @@ def test_group_on_which_measuring_fails_is_out_of_the_tree_until_it_changes(
     monkeypatch.undo()
     assert "nlp" in state.world().inactive
     record = GroupStatusRecord("nlp", 2, Group("nlp", allow_lending=False), QuotaGroupStatus())
-    state.observe_groups([Changed(state.groups["nlp"], record)])
+    state.observe_groups([Changed(state.tree.groups["nlp"], record)])
     assert state.world().inactive == {}
 
 
 def test_group_that_is_deleted_is_set_aside_no_more(state: ClusterState) -> None:
-    state.set_aside(state.groups["nlp"].group, Fault())
+    state.set_aside(state.tree.groups["nlp"].group, Fault())
     assert state.world().inactive.keys() == {"nlp"}
-    state.observe_groups([Changed(state.groups["nlp"], None)])
+    state.observe_groups([Changed(state.tree.groups["nlp"], None)])
     assert (state.world().inactive, state.faults.aside) == ({}, [])
 
 
 def test_root_that_is_set_aside_stops_every_start(state: ClusterState) -> None:
-    state.set_aside(state.groups["root"].group, Fault())
+    state.set_aside(state.tree.groups["root"].group, Fault())
     state.observe_jobs([Changed(None, a_job())])
     assert started(state) == set()
     assert {name: why.detached for name, why in state.world().inactive.items()} == dict.fromkeys(
