@@ -57,8 +57,9 @@ def live_through(case: Case, setting: CaseSetting, now: datetime) -> CaseOutcome
     load = _manifests(case.load, setting.file)
     before = _question([*setting.tree, *load], setting)
     first = run(before.world_at(now), now)
-    broken = find(before.objects, before.workloads, setting.settings, None, first.snapshot.largest_nodes).violations
-    edit = apply_in_order(before, first.snapshot.capacity, read_manifests(setting.file.paths(case.edit)))
+    nodes = first.snapshot.largest_nodes
+    broken = find(before.objects, before.workloads, setting.settings, None, nodes, now=now).violations
+    edit = apply_in_order(before, first.snapshot.capacity, read_manifests(setting.file.paths(case.edit)), now)
     staying = [each for each in load if _key(each) not in set(map(full_name, case.ends))]
     submitted = _manifests(case.submit, setting.file)
     after = _question([*setting.tree, *edit.accepted, *staying, *submitted], setting)
@@ -95,7 +96,7 @@ def _place(violation: Violation) -> tuple[str, str, str]:
 def _refused(after: Question, known: set[tuple[str, str, str]], first: SimulationRun) -> Iterator[Violation]:
     """Yield what is wrong with the new workloads: the tree was judged with the edits."""
     capacity, nodes = first.snapshot.capacity, first.snapshot.largest_nodes
-    found = find(after.objects, after.workloads, after.settings, capacity, nodes)
+    found = find(after.objects, after.workloads, after.settings, capacity, nodes, now=first.last.now)
     return (each for each in found.violations if _place(each) not in known)
 
 

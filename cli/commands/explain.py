@@ -30,6 +30,7 @@ from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.text import division, explanation
+from shared.text.amendments import timed_text
 
 
 @live_options
@@ -117,5 +118,6 @@ def _computed(question: Question, name: str, namespace: str, now: datetime) -> J
     group = find_group(world, name, namespace)
     if group is not None:
         tables = division_tables(measure(world, now), group)
-        return {"group": group, "division": [table_as_data(each) for each in tables]}
+        amended = timed_text(world.tree[group], now)
+        return {"group": group, "amended": amended, "division": [table_as_data(each) for each in tables]}
     return Outlook.of(world, now).explained(find_workload(world, name, namespace))

@@ -29,7 +29,8 @@ def run(question: Question, at: datetime, cycles: int | None, step: timedelta) -
     """Return the complete result as data, and whether the world became stable."""
     outcome = simulate.run(question.world_at(at), at, cycles=cycles, step=step, limit=CYCLES)
     snapshot = outcome.snapshot
-    found = find(question.objects, question.workloads, question.settings, snapshot.capacity, snapshot.largest_nodes)
+    known = (snapshot.capacity, snapshot.largest_nodes)
+    found = find(question.objects, question.workloads, question.settings, *known, now=at)
     data = simulate.as_json(outcome)
     data["violations"] = [each.as_data() for each in found.violations]
     data["warnings"] = [each.as_data() for each in found.warnings]

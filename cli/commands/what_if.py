@@ -49,12 +49,12 @@ def command(
     past = live_past_use(source, settings)
     before = read_question(base, settings, kinds=kinds, past_use=past)
     now = read_moment(at)
-    edit = apply_in_order(before, measure(before.world_at(now), now).capacity, changed)
+    edit = apply_in_order(before, measure(before.world_at(now), now).capacity, changed, now)
     after = read_question([*base, *edit.accepted], settings, kinds=kinds, later_wins=True, past_use=past)
     snapshot = measure(after.world_at(now), now)
     nodes = snapshot.largest_nodes
-    known = {_place(each) for each in find(before.objects, before.workloads, settings, None, nodes).violations}
-    violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes).violations
+    known = {_place(each) for each in find(before.objects, before.workloads, settings, None, nodes, now=now).violations}
+    violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes, now=now).violations
     broken = [*edit.refused, *(each for each in violations if _place(each) not in known)]
     found = Outlook.of(before.world_at(now), now).prediction(after.world_at(now))
     data = {**prediction_as_data(found), "violations": [each.as_data() for each in broken]}

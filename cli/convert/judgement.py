@@ -70,7 +70,9 @@ def judge(documents: Sequence[Mapping[str, Any]], sources: Sequence[Manifest]) -
     cluster = [each for each in sources if _is_of_cluster(each)]
     objects = sort_objects([*cluster, *manifests_in(documents, RESULT)], later_wins=True)
     workloads = read_workloads(objects, settings)
-    findings = find(objects, workloads, settings, None, nodes_in(objects, settings)) + warn_whole(objects, settings)
+    now = datetime.now(UTC)
+    findings = find(objects, workloads, settings, None, nodes_in(objects, settings), now=now)
+    findings += warn_whole(objects, settings)
     never = list(_simulate(objects, workloads, settings))
     starting = len(workloads.workloads) - sum(1 for reason, _ in never if reason)
     return Judgement(

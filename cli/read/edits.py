@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from cli.read.findings import context_of
 from cli.read.manifests import Manifest
@@ -27,14 +28,14 @@ class AppliedEdit:
 
 
 def apply_in_order(
-    before: Question, capacity: Mapping[FlavorResource, Amount] | None, edits: Sequence[Manifest]
+    before: Question, capacity: Mapping[FlavorResource, Amount] | None, edits: Sequence[Manifest], now: datetime
 ) -> AppliedEdit:
     """Judge each QuotaGroup on the tree that the objects before it leave; a refused one changes nothing.
 
     A refused one that would be accepted after all others says so: its place in the files is wrong, not its content.
     """
     tree = read_tree(before.objects, before.workloads)
-    context = context_of(before.objects, before.workloads, before.settings, capacity)
+    context = replace(context_of(before.objects, before.workloads, before.settings, capacity), now=now)
     accepted: list[Manifest] = []
     refused: list[tuple[Group, tuple[Violation, ...]]] = []
     for manifest in edits:
@@ -73,7 +74,7 @@ def _read(manifest: Manifest) -> Group | Flavor | None:
 
 
 def _violations(tree: Tree, group: Group, context: Context) -> tuple[Violation, ...]:
-    return rules.check_change(tree, tree.with_group(group), group.name, context).violations
+    return rules.check_change_over_time(tree, tree.with_group(group), group.name, context).violations
 
 
 def _misplaced(violation: Violation, group: Group) -> Violation:

@@ -1,7 +1,8 @@
 """Applies the rules to a set of manifests, and locates each finding in its file."""
 
 from collections.abc import Iterable, Mapping, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from cli.read.objects import ManifestObjects
@@ -9,9 +10,11 @@ from cli.read.workloads import SubmittedWorkloads, read_tree
 from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.measure.static.capacity import Capacity
 from shared.quota.model import rules
+from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.groups.selectors import warn_open_groups
+from shared.quota.model.rules.groups.timed import ended
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -29,15 +32,19 @@ def find(
     settings: QuotaSettings,
     capacity: Capacity | None,
     nodes: LargestNodes,
+    *,
+    now: datetime,
+    until: datetime | None = None,
 ) -> Findings:
     """Apply every rule of the admission webhook to all objects together, independent of their order.
 
-    `capacity` None: unknown, so that nothing is compared with it. `nodes`: the largest, where they are known.
+    `capacity` None: unknown, so that nothing is compared with it. `nodes`: the largest, where they are known. Trees are
+    judged as they are in force at `now` and later; `until`: every moment until then is, at the latest.
     """
-    context = context_of(objects, workloads, settings, capacity)
+    context = replace(context_of(objects, workloads, settings, capacity), now=now)
     tree = read_tree(objects, workloads)
-    found = rules.check_tree(tree, context)
-    review = WorkloadContext(tree, context.flavors, capacity, settings, nodes=nodes)
+    found = rules.check_tree_over_time(tree, context, until)
+    review = WorkloadContext(tree_in_force(tree, now), context.flavors, capacity, settings, nodes=nodes)
     for submitted in workloads.submitted:
         found += check_new_workload(submitted, review)
     unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)
@@ -57,6 +64,11 @@ def context_of(
         counts_nodes=settings.capacity_source is CapacitySource.NODES,
         namespaces={each.metadata.name for each in objects.namespaces} or None,
     )
+
+
+def ended_overrides(objects: ManifestObjects, now: datetime) -> Findings:
+    """Return what an admission webhook says of the overrides when the groups are created: they have not ended."""
+    return Findings(tuple(each for group in objects.groups for each in ended(group, (), now)))
 
 
 def warn_whole(objects: ManifestObjects, settings: QuotaSettings) -> Findings:

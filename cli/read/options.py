@@ -36,14 +36,14 @@ def read_capacity(texts: Iterable[str]) -> tuple[tuple[str, str, int], ...]:
     return tuple((key.flavor, key.resource, amount) for key, amount in found.items())
 
 
-def read_moment(text: str | None) -> datetime:
-    """Return the time at which the simulation starts; now when none is given. Raises Problem."""
+def read_moment(text: str | None, option: str = "--at") -> datetime:
+    """Return the time that an option gives; now when it gives none. Raises Problem."""
     if text is None:
         return datetime.now(UTC)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise Problem(f"--at {text!r} is not a time; write for example 2026-01-31T12:00:00Z") from error
+        raise Problem(f"{option} {text!r} is not a time; write for example 2026-01-31T12:00:00Z") from error
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -1,6 +1,7 @@
 """What edits of min and max would change: the prediction of `quotree what-if`, and the rules that they would break."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from dashboard.view.edits import Edits, apply
 from dashboard.view.frame import Frame
@@ -10,6 +11,7 @@ from shared.problems import Problem
 from shared.quota.decide.simulate.what_if import Prediction
 from shared.quota.measure.inputs.world import World
 from shared.quota.model import rules
+from shared.quota.model.in_force import DatedTree
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from shared.text.quantities import readable
@@ -23,21 +25,26 @@ def what_if(frame: Frame, wanted: Edits) -> Json:
     for each in wanted.edits:
         if each.group not in frame.groups:
             raise UnknownName(f"there is no QuotaGroup {each.group!r}")
-    tree = apply(before.tree, wanted.edits)
+    written = before.written or before.tree
+    tree = apply(written, wanted.edits)
     context = rules.Context(
-        flavors=before.flavors, max_depth=before.settings.max_depth, capacity=frame.outlook.given.capacity
+        flavors=before.flavors,
+        max_depth=before.settings.max_depth,
+        capacity=frame.outlook.given.capacity,
+        now=frame.outlook.given.now,
     )
     groups = dict.fromkeys(each.group for each in wanted.edits)
-    broken = [each for name in groups for each in rules.check_change(before.tree, tree, name, context).violations]
+    broken = [each for name in groups for each in rules.check_change_over_time(written, tree, name, context).violations]
     if broken:
         return {"frame": frame.number, "data": {"violations": [each.as_data() for each in broken]}}
-    prediction = frame.outlook.prediction(_with_tree(before, tree))
+    prediction = frame.outlook.prediction(_with_tree(before, tree, frame.outlook.given.now))
     return {"frame": frame.number, "data": {"violations": [], **_as_data(prediction)}}
 
 
-def _with_tree(world: World, tree: Tree) -> World:
-    inactive = rules.inactive_groups(tree, world.flavors, world.settings.max_depth)
-    return replace(world, tree=tree, inactive=inactive)
+def _with_tree(world: World, tree: Tree, now: datetime) -> World:
+    dated = DatedTree.at(tree, now)
+    inactive = rules.inactive_groups(dated.in_force, world.flavors, world.settings.max_depth)
+    return replace(world, inactive=inactive).with_tree(dated)
 
 
 def _as_data(found: Prediction) -> Json:

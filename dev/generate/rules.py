@@ -62,6 +62,7 @@ SOURCES: Final = {
     "TurnedWithChildren": _KOORDINATOR,
     "TurnedWithWork": f"{_VOLCANO}; {_KOORDINATOR}",
     "MinBelowNonPreemptible": f"{_KOORDINATOR}: work that is not preemptible stays within min",
+    "BadSchedule": "Debian's cron; Kubernetes' CronJob",
     "BadNodeLabel": _KUBERNETES,
     "BadTaint": _KUBERNETES,
     "DuplicateTaint": _KUBERNETES,
@@ -106,14 +107,20 @@ def group_rows() -> Iterator[Row]:
     """Rules about QuotaGroups."""
     for own in registry.OWN_RULES:
         yield from (Row(code, own.check, f"{RULES_TESTS}/own_cases.py") for code in own.codes)
+    for timed in registry.TIME_RULES:
+        yield from (Row(code, timed.check, f"{RULES_TESTS}/test_timed.py") for code in timed.codes)
     for among in registry.TREE_RULES:
         if not among.only_warns:
             yield from (Row(code, among.check, f"{RULES_TESTS}/test_tree_rules.py") for code in among.codes)
     for change in registry.CHANGE_RULES:
         if not change.only_warns:
-            yield from (Row(code, change.check, f"{RULES_TESTS}/test_life_rules.py") for code in change.codes)
+            yield from (Row(code, change.check, f"{RULES_TESTS}/{_test_of(code)}") for code in change.codes)
     yield Row("TakesFromSiblings", shares.check_shares, f"{RULES_TESTS}/test_shares.py")
     yield Row("OutsideDivision", division.check_division, f"{RULES_TESTS}/test_division.py")
+
+
+def _test_of(code: str) -> str:
+    return "test_timed.py" if code == "OverrideInPast" else "test_life_rules.py"
 
 
 def group_warnings() -> Iterator[Row]:

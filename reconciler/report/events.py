@@ -121,6 +121,12 @@ class WorkloadEvents:
         group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
         self._recorder.record(group, EventType.NORMAL, reason="Active", action="Check", note="workloads start again")
 
+    def amended(self, name: str, uid: str, text: str) -> None:
+        """Overrides or windows of the group began or ended. `text`: what is in force now; empty: nothing."""
+        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
+        reason, note = ("Amended", f"in force: {text}") if text else ("AsWritten", "the group is as it is written")
+        self._recorder.record(group, EventType.NORMAL, reason=reason, action="Amend", note=note)
+
     def adopted(self, group: str, objects: list[WorkloadObject], flavors: Flavors) -> None:
         """A workload that ran without an admission is counted from now on."""
         text = f"runs without an admission; group {group} counts it from now on: {_flavors_text(flavors)}"

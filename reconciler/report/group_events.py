@@ -9,8 +9,12 @@ from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import GROUP, Fault, Subject
 from shared.quota.decide.decisions import Plan
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.in_force import amendments_at
 from shared.quota.model.lifecycle import Inactive
+from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.text.amendments import amended_text
+from shared.text.conditions import AMENDED
 
 
 class GroupEvents:
@@ -27,6 +31,8 @@ class GroupEvents:
         self._orphaned: set[str] = set()
         self._seen: tuple[Workload, ...] = ()
         self._set_aside: set[Fault] = set()
+        self._amended: Mapping[str, str] | None = None
+        self._tree: Tree | None = None
 
     def report(self, snapshot: Snapshot, plan: Plan) -> None:
         """Compare with what was reported before."""
@@ -34,6 +40,7 @@ class GroupEvents:
         self._placement_events.snapshot = snapshot
         self._report_groups(snapshot.inactive)
         self._report_orphaned(snapshot)
+        self._report_amended(snapshot)
         while self._state.work.follow_ups.new_problems:
             key, problems = self._state.work.follow_ups.new_problems.popitem()
             with self._state.faults.about(self._state.work.readings.subject_of(key)):
@@ -61,6 +68,25 @@ class GroupEvents:
         for name in before.keys() - inactive.keys():
             if name in self._state.tree.groups:
                 self._events.active_again(name, self._state.tree.groups[name].uid)
+
+    def _report_amended(self, snapshot: Snapshot) -> None:
+        """Report what begins or ends; a new leader takes from the statuses what was reported before."""
+        if self._tree is snapshot.world.tree:
+            return
+        self._tree = snapshot.world.tree
+        timed = {each.name: each for each in self._tree.groups.values() if each.overrides or each.windows}
+        before = self._written_amended() if self._amended is None else self._amended
+        self._amended = {name: amended_text(amendments_at(group, snapshot.now)) for name, group in timed.items()}
+        for name in sorted(before.keys() | self._amended.keys()):
+            text = self._amended.get(name, "")
+            if before.get(name, "") != text and name in self._state.tree.groups:
+                self._events.amended(name, self._state.tree.groups[name].uid, text)
+
+    def _written_amended(self) -> dict[str, str]:
+        conditions = (
+            (name, each) for name, record in self._state.tree.groups.items() for each in record.status.conditions
+        )
+        return {name: each.message for name, each in conditions if each.type == AMENDED and each.status == "True"}
 
     def _report_orphaned(self, snapshot: Snapshot) -> None:
         """Report the workloads without a leaf; one that is pending only after a while.

@@ -26,9 +26,12 @@ from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.report import Words, report_of
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.in_force import amendments_at
 from shared.quota.model.membership import stop_of
 from shared.quota.model.tree import ROOT, StopPolicy
 from shared.resources import FlavorResource, write_quantity
+from shared.text.amendments import amended_text, next_text
+from shared.text.conditions import AMENDED
 
 _DRAINING: Final = "Draining"
 
@@ -114,6 +117,7 @@ def _conditions(  # noqa: PLR0913
         _over_runtime(snapshot, record.group.name, over_since),
         _ready(active, drained),
         _stopped(snapshot, record.group.name),
+        *_amended(snapshot, record.group.name),
     ]
     return list(_dated(before, wanted, record.generation, now))
 
@@ -168,6 +172,19 @@ def _stopped(snapshot: Snapshot, group: str) -> Condition:
     if stop.policy is StopPolicy.NONE:
         return Condition("Stopped", "False", "Open", "")
     return Condition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
+
+
+def _amended(snapshot: Snapshot, group: str) -> Iterator[Condition]:
+    """Yield which override or window is in force and until when, or is next; nothing of a group without any."""
+    found = snapshot.world.tree[group]
+    if not (found.overrides or found.windows):
+        return
+    amended = amended_text(amendments_at(found, snapshot.now))
+    if amended:
+        yield Condition(AMENDED, "True", "InForce", amended)
+    else:
+        coming = next_text(found, snapshot.now)
+        yield Condition(AMENDED, "False", "AsWritten", f"next: {coming}" if coming else "")
 
 
 def _drained(snapshot: Snapshot, group: str, workloads: WorkloadCounts) -> Condition:

@@ -47,7 +47,6 @@ class WindowSpec(View, frozen=True):
     time_zone: str | None = None
     quotas: list[EntrySpec] = []
     stop_policy: str | None = None
-    notice_before: str | None = None
     reason: str = ""
 
 

@@ -69,6 +69,11 @@ def read_time(text: str) -> datetime | None:
         return None
 
 
+def write_moment(time: datetime) -> str:
+    """RFC 3339 in UTC with whole seconds, like Kubernetes' Time."""
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 def write_time(time: datetime) -> str:
     """RFC 3339 in UTC with six digits of a second, as Kubernetes' MicroTime wants it."""
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

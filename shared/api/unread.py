@@ -14,5 +14,9 @@ class Unread:
 
 BAD_FIELD = "BadField"
 """Not what the schema allows there: an unknown field, a wrong type, a word outside the list."""
+BAD_SCHEDULE = "BadSchedule"
+"""Not a schedule of cron with five fields."""
+UNKNOWN_ZONE = "UnknownTimeZone"
+"""Not a name of the IANA database of time zones."""
 BAD_QUANTITY = "BadQuantity"
 """Not a quantity, or not in 0 ≤ q < 2^63 base units."""

@@ -1,8 +1,12 @@
 """Says in a few words what is exceptional about a group."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from shared.api.conditions import Condition
+
+AMENDED: Final = "Amended"
+"""An override or a window of the group is in force."""
 
 
 def note_of(written: Iterable[Condition]) -> str:
@@ -12,7 +16,7 @@ def note_of(written: Iterable[Condition]) -> str:
     notes = [active.reason] if active and active.status == "False" else []
     notes += [
         kind
-        for kind in ("OverRuntime", "Stopped", "Drained")
+        for kind in ("OverRuntime", "Stopped", "Drained", AMENDED)
         if kind in conditions and conditions[kind].status == "True"
     ]
     return ", ".join(notes)

@@ -12,6 +12,8 @@ def lines(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield the tables of one group."""
     if not data["division"]:
         yield f"group {data['group']}: nothing is divided: it is root, does not reach root, or has no quota"
+    if data.get("amended"):
+        yield f"overrides and windows of {data['group']}: {data['amended']}"
     for table in data["division"]:
         yield from _table(data["group"], table)
 

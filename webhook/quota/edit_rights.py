@@ -4,12 +4,16 @@ See docs/specification.md §4.4.
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Final
 
 from shared.api.review import Review, ReviewOperation, User
+from shared.quota.model.in_force import group_in_force
+from shared.quota.model.in_force.instants import instants
 from shared.quota.model.rules import NO_FINDINGS, Findings
 from shared.quota.model.rules.groups.division import check_division
 from shared.quota.model.rules.groups.shares import check_shares, takes_more
+from shared.quota.model.rules.over_time import at_moment
 from shared.quota.model.tree import Group, Tree
 from webhook.permissions import ALL_GROUPS, Permissions
 from webhook.quota.edits import GroupEdit
@@ -48,12 +52,15 @@ class EditRights:
                 each for each in (edit.old, edit.new) if each is not None and not await self._divides(user, each)
             ]
             return Findings(tuple(check_division(outside, user.username)))
-        new = edit.new
-        if new is None or new.parent is None or not takes_more(edit.old, new):
+        now = datetime.now(UTC)
+        new, taken = edit.new, _taken(edit, now)
+        if new is None or new.parent is None or not taken:
             return NO_FINDINGS
         if await self._may_any(user, EDIT, new.parent) or await self._divides(user, new):
             return NO_FINDINGS
-        return Findings(tuple(check_shares(edit.old, new, user.username)))
+        moment, old, amended = taken
+        found = check_shares(old, amended, user.username)
+        return Findings(tuple(at_moment(each, moment, now, (new,)) for each in found))
 
     async def _is_for_all_groups(self, user: User, operation: ReviewOperation) -> bool:
         """Return whether RBAC lets the user do this to any group, as it does whenever it lets it create one."""
@@ -92,3 +99,14 @@ class EditRights:
             if await self._permissions.may(user, verb, group):
                 return True
         return False
+
+
+def _taken(edit: GroupEdit, now: datetime) -> tuple[datetime, Group | None, Group] | None:
+    """Return the first moment at which the group takes more from its siblings, and the group before and after then."""
+    if edit.new is None:
+        return None
+    for moment in instants([each for each in (edit.old, edit.new) if each is not None], now):
+        old, new = edit.old and group_in_force(edit.old, moment), group_in_force(edit.new, moment)
+        if takes_more(old, new):
+            return moment, old, new
+    return None

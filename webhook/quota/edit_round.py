@@ -9,7 +9,7 @@ from webhook.quota.consistent_read import StoredState
 from webhook.quota.edits import FLAVOR, GROUP, FlavorEdit, QuotaEdit, number
 from webhook.quota.flavors import judge_flavor_among
 from webhook.quota.possible_trees import PendingEdit, PendingEdits
-from webhook.quota.quotagroups import UNDER_WAY, EditOutcome, judge_among
+from webhook.quota.quotagroups import UNDER_WAY, EditOutcome, judge_over_time
 from webhook.quota.reservations import MAX_RECORDED, Reservation, reserve_group, reserved_group, size_of
 
 UNCONFIRMED: Final = "EditUnconfirmed"
@@ -55,7 +55,7 @@ class EditRound:
     def _judge(self, edit: QuotaEdit, context: Context) -> EditOutcome:
         if isinstance(edit, FlavorEdit):
             return judge_flavor_among(edit, self._pending, context)
-        return judge_among(edit, self._pending, self._leaving, context)
+        return judge_over_time(edit, self._pending, self._leaving, context)
 
     def _check_confirmed(self, edit: QuotaEdit) -> Violation | None:
         """Deny an edit of a state that was not read; the API server would not have sent it."""

@@ -78,7 +78,11 @@ class GroupEdit(_Edit):
         old, new = self.old, self.new
         if old is None or new is None:
             return True
-        return (old.parent, old.is_parent, old.quotas) != (new.parent, new.is_parent, new.quotas)
+        return _promised(old) != _promised(new)
+
+
+def _promised(group: Group) -> tuple[object, ...]:
+    return group.parent, group.is_parent, group.quotas, group.overrides, group.windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from shared.api.review import Review
@@ -77,6 +77,7 @@ class QuotaHandlers:
             counts_nodes,
             view.measured,
             self._namespaces(),
+            datetime.now(UTC),
         )
 
     def _work_of(self, group: str) -> GroupWorkloads:

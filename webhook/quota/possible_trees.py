@@ -5,10 +5,13 @@ groups, a sum the children that could be under one parent, a path the parents th
 below contain the worst case of each. See docs/specification.md §4.11.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
+from shared.quota.model.in_force import group_in_force
+from shared.quota.model.rules.over_time import in_force
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
 
 MAX_STEPS: Final = 64
@@ -41,6 +44,14 @@ class PendingEdits:
         more.open_edits = (*self.open_edits, open_edits)
         more.latest = latest(self.latest, [open_edits])
         return more
+
+    def at(self, moment: datetime, names: Collection[str]) -> "PendingEdits":
+        """Return the same edits with these groups as they are in force at that moment."""
+        stored = in_force(self.stored, names, moment)
+        edits = [replace(each, group=each.group and group_in_force(each.group, moment)) for each in self.open_edits]
+        if stored is self.stored and edits == [*self.open_edits]:
+            return self
+        return PendingEdits(stored, edits)
 
     def without(self, name: str) -> "PendingEdits":
         """Return these pending edits without those of one group."""

@@ -1,16 +1,20 @@
 """Whether an edit of a QuotaGroup is legal: in the stored tree, and in every tree that is possible next. Pure.
 
-An edit that leaves parent, isParent and quotas alone is judged by the rules alone; every other one also against
-accepted edits that might not be stored yet.
+An edit that leaves parent, isParent, quotas, overrides and windows alone is judged by the rules alone; every other one
+also against accepted edits that might not be stored yet, and at every later moment at which another tree is in force.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from shared.quota.model import rules
+from shared.quota.model.in_force import group_in_force
+from shared.quota.model.in_force.instants import instants
 from shared.quota.model.rules import Context, Findings, Violation
-from shared.quota.model.tree import Tree
+from shared.quota.model.rules.over_time import at_moment, family_of
+from shared.quota.model.tree import Group, Tree
 from webhook.quota.edits import GROUP, GroupEdit
 from webhook.quota.possible_trees import PendingEdit, PendingEdits, possible_trees
 
@@ -40,6 +44,39 @@ class EditOutcome:
     def is_legal(self) -> bool:
         """Whether the edit can be stored."""
         return not self.findings.violations and not self.unsettled
+
+
+def judge_over_time(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str], context: Context) -> EditOutcome:
+    """Judge the edit in every possible tree, as it will be in force at every moment from now on.
+
+    Of several moments at which it is illegal, the first is reported; warnings are those of now.
+    """
+    if context.now is None or edit.new is None:
+        return judge_among(edit, pending, leaving, context)
+    groups = tuple(_compared(edit, edit.new, pending))
+    names = {group.name for group in groups}
+    first: EditOutcome | None = None
+    for moment in instants(groups, context.now):
+        outcome = judge_among(_edit_at(edit, moment), pending.at(moment, names), leaving, context)
+        first = first or outcome
+        if not outcome.is_legal:
+            broken = tuple(at_moment(each, moment, context.now, groups) for each in outcome.findings.violations)
+            return EditOutcome(Findings(broken, first.findings.warnings), outcome.unsettled)
+    return first or judge_among(edit, pending, leaving, context)
+
+
+def _compared(edit: GroupEdit, new: Group, pending: PendingEdits) -> Iterator[Group]:
+    """Yield every state of each group with which the edited one is compared, itself included."""
+    yield new
+    trees = (pending.stored, pending.latest, pending.latest.with_group(new))
+    names = family_of(edit.name, trees) - {edit.name}
+    yield from (pending.stored[name] for name in sorted(names) if name in pending.stored)
+    yield from (each.group for each in pending.open_edits if each.group is not None and each.name != edit.name)
+
+
+def _edit_at(edit: GroupEdit, moment: datetime) -> GroupEdit:
+    old, new = (each and group_in_force(each, moment) for each in (edit.old, edit.new))
+    return edit if (old, new) == (edit.old, edit.new) else replace(edit, old=old, new=new)
 
 
 def judge_among(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str], context: Context) -> EditOutcome:

@@ -7,7 +7,7 @@ edit was stored.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from shared.kube.client import Client, ObjectMetadata
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from shared.kube.resources import CONFIG_MAPS
-from shared.quota.model.tree import Entry, Group
+from shared.quota.model.tree import Entry, Group, Override, Window
 from webhook.quota.edits import number
 
 _KEY: Final = "reservations"
@@ -32,12 +32,31 @@ class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     max: dict[str, int] = {}
 
 
+class ReservedOverride(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of an override that these rules read."""
+
+    start: datetime
+    end: datetime
+    quotas: list[ReservedEntry] = []
+
+
+class ReservedWindow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The part of a window that these rules read."""
+
+    schedule: str
+    duration: timedelta
+    zone: str
+    quotas: list[ReservedEntry] = []
+
+
 class ReservedGroup(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The part of a group that the rules about trees read."""
 
     parent: str | None = None
     is_parent: bool = False
     quotas: list[ReservedEntry] = []
+    overrides: list[ReservedOverride] = []
+    windows: list[ReservedWindow] = []
 
 
 class Reservation(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -76,17 +95,39 @@ def is_open(reservation: Reservation, stored: StoredVersion | None, revision: in
 
 def reserve_group(group: Group) -> ReservedGroup:
     """Return the part of a group that its reservation keeps."""
-    entries = [ReservedEntry(entry.flavor, dict(entry.min), dict(entry.max)) for entry in group.quotas]
-    return ReservedGroup(group.parent, group.is_parent, entries)
+    return ReservedGroup(
+        group.parent,
+        group.is_parent,
+        _reserve(group.quotas),
+        [ReservedOverride(each.start, each.end, _reserve(each.quotas)) for each in group.overrides],
+        [ReservedWindow(each.schedule, each.duration, each.zone, _reserve(each.quotas)) for each in group.windows],
+    )
+
+
+def _reserve(entries: Iterable[Entry]) -> list[ReservedEntry]:
+    return [ReservedEntry(entry.flavor, dict(entry.min), dict(entry.max)) for entry in entries]
+
+
+def _reserved(entries: Iterable[ReservedEntry]) -> tuple[Entry, ...]:
+    return tuple(Entry(each.flavor, each.min, each.max) for each in entries)
 
 
 def reserved_group(reservation: Reservation) -> Group | None:
     """Return the group as it is once the edit is stored; None for a deletion."""
     if reservation.group is None:
         return None
-    entries = tuple(Entry(each.flavor, each.min, each.max) for each in reservation.group.quotas)
     group = reservation.group
-    return Group(reservation.name, group.parent, group.is_parent, entries, uid=reservation.uid)
+    return Group(
+        reservation.name,
+        group.parent,
+        group.is_parent,
+        _reserved(group.quotas),
+        overrides=tuple(Override(each.start, each.end, _reserved(each.quotas)) for each in group.overrides),
+        windows=tuple(
+            Window(each.schedule, each.duration, each.zone, _reserved(each.quotas)) for each in group.windows
+        ),
+        uid=reservation.uid,
+    )
 
 
 class Reservations(msgspec.Struct, frozen=True):

@@ -2,13 +2,15 @@
 
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Literal
 
 import click
 
-from cli.read.findings import Placed, counted, find, place, warn_whole
+from cli.read.findings import Placed, counted, ended_overrides, find, place, warn_whole
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
+from cli.read.options import read_moment
 from cli.read.workloads import read_workloads
 from cli.read.world import nodes_in
 from cli.render.data import print_data
@@ -25,21 +27,26 @@ LEGAL, ILLEGAL = 0, 1
     "--settings", "settings_file", type=click.Path(), help="A settings file of Quotree; its `quota:` part is used."
 )
 @click.option("--allow-empty", is_flag=True, help="Accept files without any quota object or workload.")
+@click.option("--until", metavar="TIME", help="Judge the tree as it is in force until then.  [default: 400 days ahead]")
 @click.option("-o", "--output", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
 def command(
-    files: tuple[str, ...], settings_file: str | None, allow_empty: bool, output: Literal["text", "json", "github"]
-) -> None:
+    files: tuple[str, ...], settings_file: str | None, allow_empty: bool, until: str | None,
+    output: Literal["text", "json", "github"],
+) -> None:  # fmt: skip
     """Check FILES (files, folders, or - for standard input) against every rule, in any order.
 
-    The same functions as in the webhook, with the same codes and sentences. Exit code 0 when all is legal, 1 when
+    The same functions as in the webhook, with the same codes and sentences. Overrides and windows are judged at every
+    moment at which another tree is in force. Exit code 0 when all is legal, 1 when
     something is not, 2 when a file cannot be read, or when there is nothing to check.
     """
     settings = quota_settings(settings_file)
     objects = sort_objects(read_manifests(files), kinds=known_kinds(settings_file))
     if not (allow_empty or objects.problems or any(objects.judged)):
         raise Problem(f"there is nothing to check in {', '.join(files)}: no quota object and no workload")
-    found = find(objects, read_workloads(objects, settings), settings, None, nodes_in(objects, settings))
-    found += warn_whole(objects, settings)
+    now, last = datetime.now(UTC), None if until is None else read_moment(until, "--until")
+    workloads, nodes = read_workloads(objects, settings), nodes_in(objects, settings)
+    found = find(objects, workloads, settings, None, nodes, now=now, until=last)
+    found += ended_overrides(objects, now) + warn_whole(objects, settings)
     violations = [place(each, objects) for each in found.violations]
     warnings = [place(each, objects) for each in found.warnings]
     {"text": _write_text, "json": _write_json, "github": _write_github}[output](objects, violations, warnings)

@@ -76,7 +76,7 @@ def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
 def read_group_explanation(cluster: LiveCluster, name: str) -> Json:
     """Return how a group comes to its runtime."""
     status = msgspec.json.decode(cluster.get(f"{_BASE}/groupexplanations/{quote(name)}"))["status"]
-    return {"group": name, "division": status.get("division", [])}
+    return {"group": name, "amended": status.get("amended", ""), "division": status.get("division", [])}
 
 
 def read_past_use(cluster: LiveCluster) -> PastUse | None:

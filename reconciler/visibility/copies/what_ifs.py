@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from reconciler.visibility.copies.edits import EditedObjects
-from reconciler.visibility.objects.observed import ObservedPlan, write_moment
+from reconciler.visibility.objects.observed import ObservedPlan
+from shared.api.reading import write_moment
 from shared.cluster.state.cluster_state import ClusterState
 from shared.json_data import Json
 from shared.kube.watch.cache import Changed

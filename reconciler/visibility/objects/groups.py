@@ -4,6 +4,7 @@ from reconciler.visibility.objects.kinds import API_VERSION, GROUPS, amount_text
 from reconciler.visibility.objects.observed import ObservedPlan
 from shared.json_data import Json
 from shared.quota.measure.division_table import division_tables, table_as_data
+from shared.text.amendments import timed_text
 
 
 def group_object(observed: ObservedPlan, name: str) -> Json:
@@ -36,6 +37,9 @@ def _object(observed: ObservedPlan, name: str, more: Json) -> Json:
             {"flavor": key.flavor, "resource": key.resource, "amount": str(amount)}
             for key, amount in sorted(past.items())
         ]
+    amended = timed_text(tree[name], snapshot.now)
+    if amended:
+        status["amended"] = amended
     parent = tree.groups[name].parent
     if parent is not None:
         status["parent"] = parent

@@ -1,9 +1,9 @@
 """The source of every answer: the outlook of one replica."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
+from shared.api.reading import write_moment
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.snapshot import Snapshot
 
@@ -28,8 +28,3 @@ class ObservedPlan:
     def stamp(self) -> dict[str, Any]:
         """Return the members of each status that say how recent it is."""
         return {"asOf": write_moment(self.snapshot.now), "servedBy": self.served_by}
-
-
-def write_moment(time: datetime) -> str:
-    """RFC 3339 in UTC with whole seconds, like Kubernetes' Time."""
-    return time.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -175,6 +175,7 @@ GROUP_STATUS: Final = members(
             amount=text("In base units times milliseconds, a whole number."),
         ),
     ),
+    amended=text("The overrides and windows in force, with their ends, or which is next; absent: none ever again."),
     division=each(
         "How the runtime of its parent is divided, for each key; the shares of all children add up. Absent in lists.",
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True},

@@ -30,6 +30,7 @@ from shared.api.crds.parts import (
     times,
     word,
 )
+from shared.api.crds.timed import overrides_schema, windows_schema
 from shared.api.quotagroup import MAX_LARGEST_NODES
 
 COLUMNS: Final = (
@@ -176,6 +177,8 @@ def spec_schema() -> Schema:
                 "Hold",
                 "HoldAndDrain",
             ),
+            "overrides": overrides_schema(),
+            "windows": windows_schema(),
         },
     )
 

@@ -55,7 +55,7 @@ def _fields(value: Mapping[Any, Any], schema: Schema, field: str, found: list[Mi
     known: Mapping[str, Schema] = schema.get("properties", {})
     others: Schema | None = schema.get("additionalProperties")
     for name in schema.get("required", ()):
-        if name not in value:
+        if value.get(name) is None:
             _refuse(found, _join(field, name), "is missing")
     for key, item in value.items():
         if not isinstance(key, str):

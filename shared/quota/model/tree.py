@@ -122,8 +122,6 @@ class Window:
     zone: str = UTC_NAME
     quotas: tuple[Entry, ...] = ()
     stop_policy: StopPolicy | None = None
-    notice_before: timedelta | None = None
-    """How long before its end workloads that have no place after it are told."""
     reason: str = ""
 
 

@@ -100,7 +100,9 @@ def with_tree(world: World, tree: Tree, names: tuple[str, ...]) -> World | None:
         if rules.check_change(before, after, name, context).violations:
             return None
         before = after
-    return replace(world, tree=tree, inactive=rules.inactive_groups(tree, world.flavors, world.settings.max_depth))
+    return replace(
+        world, tree=tree, written=None, inactive=rules.inactive_groups(tree, world.flavors, world.settings.max_depth)
+    )
 
 
 def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:
@@ -147,7 +149,7 @@ def resumed(workload: Workload) -> Workload:
 def with_opened(world: World, group: str) -> World:
     """Let `group` start workloads again."""
     tree = world.tree.with_group(replace(world.tree[group], stop_policy=StopPolicy.NONE))
-    return replace(world, tree=tree)
+    return replace(world, tree=tree, written=None)
 
 
 def path_below_root(world: World, leaf: str) -> tuple[str, ...]:

@@ -7,23 +7,31 @@ forward. Spans that touch are one. See docs/specification.md §4.13.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
+from shared.api.crds.timed import ZONE_PATTERN
 from shared.api.durations import earlier, later
 
-ZONE_PATTERN: Final = r"^[A-Z][-A-Za-z0-9_+]*(/[A-Za-z0-9][-A-Za-z0-9_+]*){0,2}$"
-"""Names such as `localtime` mean another zone on another machine."""
 _ZONE: Final = re.compile(ZONE_PATTERN, re.ASCII)
 _FIELDS: Final = 5
 _A_DAY: Final = timedelta(days=1)
-_LONGEST_SPAN: Final = timedelta(days=400)
-"""Of a schedule that keeps a window open without end, a span is cut after so long."""
+_LONGEST_CHAIN: Final = timedelta(days=31)
+"""So long a part of spans that touch is taken for one; so a window that never closes has a next border, too."""
+_CHUNK: Final = timedelta(days=32)
+"""Spans are computed and kept for so long at a time: cronsim takes 0.1 ms for each."""
+_YEARS: Final = timedelta(days=400)
+_FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+MOST_TIMES: Final = 1600
+"""In 400 days: four a day."""
 
 
 class BadSchedule(ValueError):
@@ -78,7 +86,7 @@ def spans_after(schedule: str, zone: str, duration: timedelta, now: datetime) ->
     """Yield the spans in which such a window is open and that end after `now`, in order."""
     span: Span | None = None
     for start in times_after(schedule, zone, earlier(now, duration)):
-        if span is not None and start <= span.end and span.end - span.start < _LONGEST_SPAN:
+        if span is not None and start <= span.end and span.end - span.start < _LONGEST_CHAIN:
             span = Span(span.start, max(span.end, later(start, duration)))
             continue
         if span is not None and span.end > now:
@@ -88,7 +96,55 @@ def spans_after(schedule: str, zone: str, duration: timedelta, now: datetime) ->
         yield span
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
+def _spans_in_chunk(schedule: str, zone: str, duration: timedelta, chunk: int) -> tuple[Span, ...]:
+    """Return the spans that overlap so many chunks after the year 2000; if there is none, the first one after it."""
+    begin, end = later(_FIRST, chunk * _CHUNK), later(_FIRST, (chunk + 1) * _CHUNK)
+    found: list[Span] = []
+    for span in spans_after(schedule, zone, duration, begin):
+        if found and span.start >= end:
+            break
+        found.append(span)
+    return tuple(found)
+
+
 def first_span(schedule: str, zone: str, duration: timedelta, now: datetime) -> Span | None:
-    """Return the span that is open at `now`, else the next one; None if there is none. Groups share schedules."""
-    return next(spans_after(schedule, zone, duration, now), None)
+    """Return the span that is open at `now`, else the next one; None if there is none."""
+    chunk = (now - _FIRST) // _CHUNK
+    for each in (chunk, chunk + 1):
+        spans = _spans_in_chunk(schedule, zone, duration, each)
+        at = bisect_right(spans, now, key=attrgetter("end"))
+        if at < len(spans):
+            return spans[at]
+    return None
+
+
+def spans_until(schedule: str, zone: str, duration: timedelta, now: datetime, until: datetime) -> Iterator[Span]:
+    """Yield the spans that end after `now` and begin before `until`, in order; at least the first one, if any."""
+    span = first_span(schedule, zone, duration, now)
+    while span is not None:
+        yield span
+        after = first_span(schedule, zone, duration, span.end)
+        if after is None or after.start >= until:
+            return
+        span = Span(max(after.start, span.end), after.end)
+
+
+class Survey(NamedTuple):
+    """What a window does in 400 days."""
+
+    never_opens: bool
+    never_closes: bool
+    opens_too_often: bool
+
+
+@lru_cache(maxsize=1024)
+def survey(schedule: str, zone: str, duration: timedelta) -> Survey:
+    """Return what such a window does in the 400 days after its first time in this century."""
+    times = list(islice(times_after(schedule, zone, _FIRST), MOST_TIMES + 1))
+    if not times:
+        return Survey(never_opens=True, never_closes=False, opens_too_often=False)
+    last = later(times[0], _YEARS)
+    closes = any(after - before > duration for before, after in pairwise(times)) or later(times[-1], duration) < last
+    often = len(times) > MOST_TIMES and times[-1] < last
+    return Survey(never_opens=False, never_closes=not closes, opens_too_often=often)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from shared.api.quotagroup import OverrideSpec, QuotaGroupSpec, WindowSpec
 from shared.api.reading import read_time
-from shared.api.unread import BAD_FIELD, Unread
+from shared.api.unread import BAD_FIELD, BAD_SCHEDULE, UNKNOWN_ZONE, Unread
 from shared.quota.model.in_force.schedules import BadSchedule, check_schedule, read_zone
 from shared.quota.model.read.fields import duration_of, entry_of, word_of
 from shared.quota.model.tree import UTC_NAME, Entry, Override, StopPolicy, Window
@@ -28,10 +28,9 @@ def windows_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Window]:
         duration = duration_of(each.duration, f"{field}.duration", found)
         zone = _zone(each.time_zone, f"{field}.timeZone", found)
         schedule = _schedule(each.schedule, f"{field}.schedule", found)
-        before = duration_of(each.notice_before, f"{field}.noticeBefore", found)
         quotas, stop_policy = _said(each, field, found)
         if duration is not None and zone is not None and schedule is not None:
-            yield Window(schedule, duration, zone, quotas, stop_policy, before, each.reason)
+            yield Window(schedule, duration, zone, quotas, stop_policy, each.reason)
 
 
 def _said(
@@ -53,7 +52,7 @@ def _zone(name: str | None, field: str, found: list[Unread]) -> str | None:
     if name is None or read_zone(name) is not None:
         return name or UTC_NAME
     message = f"{name!r:.60} is no time zone; write a name of the IANA database such as Europe/Berlin, or leave it out"
-    found.append(Unread("UnknownTimeZone", field, f"{message} for UTC"))
+    found.append(Unread(UNKNOWN_ZONE, field, f"{message} for UTC"))
     return None
 
 
@@ -61,6 +60,6 @@ def _schedule(text: str, field: str, found: list[Unread]) -> str | None:
     try:
         check_schedule(text)
     except BadSchedule as error:
-        found.append(Unread("BadSchedule", field, f"{text!r:.60}: {error}; write one such as 0 20 * * 1-5"))
+        found.append(Unread(BAD_SCHEDULE, field, f"{text!r:.60}: {error}; write one such as 0 20 * * 1-5"))
         return None
     return text

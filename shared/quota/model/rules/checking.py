@@ -13,7 +13,16 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Findings, Violation
-from shared.quota.model.rules.registry import CHANGE_RULES, FLAVOR_RULES, OWN_RULES, TREE_RULES, Reads, TreeRule
+from shared.quota.model.rules.registry import (
+    CHANGE_RULES,
+    FLAVOR_RULES,
+    OWN_RULES,
+    QUOTAS,
+    TIME_RULES,
+    TREE_RULES,
+    Reads,
+    TreeRule,
+)
 from shared.quota.model.tree import Group, Tree
 
 _FIELDS = tuple(field.name for field in fields(Group))
@@ -54,7 +63,7 @@ def _change_findings(change: TreeEdit, changed: Reads, context: Context) -> Find
 
 def _own_violations(change: TreeEdit, changed: Reads) -> Iterator[Violation]:
     assert change.new is not None  # noqa: S101
-    for rule in OWN_RULES:
+    for rule in (*OWN_RULES, *TIME_RULES):
         if not rule.reads & changed:
             continue
         found = tuple(rule.check(change.new))
@@ -85,12 +94,23 @@ def _is_new(violation: Violation, before: Violation | None) -> bool:
 
 def check_tree(tree: Tree, context: Context) -> Findings:
     """Everything that is wrong with a whole tree and its flavors, independent of the order of its objects."""
-    own = (found for name in sorted(tree.groups) for rule in OWN_RULES for found in rule.check(tree[name]))
+    own_rules = (*OWN_RULES, *TIME_RULES)
+    own = (found for name in sorted(tree.groups) for rule in own_rules for found in rule.check(tree[name]))
     among = (found for rule in TREE_RULES if not rule.only_warns for found in _everywhere(rule, tree, context))
     warned = (found for rule in TREE_RULES if rule.only_warns for found in _everywhere(rule, tree, context))
     beside = flavors.warn_unlabelled_beside_labelled(context.flavors)
     ambiguous = flavors.warn_flavors_of_the_same_nodes(context.flavors, tree, context)
     return Findings((*own, *among, *_flavor_violations(context)), (*warned, *beside, *ambiguous))
+
+
+def check_quotas_below(tree: Tree, parent: str, context: Context) -> Iterator[Violation]:
+    """Yield what is wrong with the quotas of a parent and its children, by themselves and among each other."""
+    for name in (parent, *tree.children(parent)):
+        if name in tree:
+            yield from (found for rule in OWN_RULES if rule.reads & QUOTAS for found in rule.check(tree[name]))
+    for rule in TREE_RULES:
+        if parent in tree and rule.reads & QUOTAS and not rule.only_warns:
+            yield from rule.check(tree, parent, context)
 
 
 def _everywhere(rule: TreeRule, tree: Tree, context: Context) -> Iterator[Violation]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from shared.quota.model.flavor import Flavor
@@ -49,6 +50,9 @@ class Context:
 
     namespaces: Collection[str] | None = None
     """The names of all namespaces; None: not known."""
+
+    now: datetime | None = None
+    """None: not known, so that nothing is compared with it."""
 
     def has_flavor(self, name: str) -> bool:
         """Return whether the flavor exists; `default` does from the first start."""

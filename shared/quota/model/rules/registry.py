@@ -8,7 +8,17 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups import hierarchy, lifecycle, maxima, names, quantities, queueing, selectors, sums
+from shared.quota.model.rules.groups import (
+    hierarchy,
+    lifecycle,
+    maxima,
+    names,
+    quantities,
+    queueing,
+    selectors,
+    sums,
+    timed,
+)
 from shared.quota.model.tree import ROOT, Group, Tree
 
 Reads = frozenset[str]
@@ -19,6 +29,7 @@ PARENT: Final[Reads] = frozenset({"parent"})
 KIND: Final[Reads] = frozenset({"is_parent"})
 OVERRIDES: Final[Reads] = frozenset({"reclaim", "startup", "patience", "max_run_time"})
 UNREAD: Final[Reads] = frozenset({"unread"})
+TIMED: Final[Reads] = frozenset({"overrides", "windows"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +136,17 @@ OWN_RULES: Final = (
     OwnRule(("OwnParent",), hierarchy.check_not_own_parent, NAME | PARENT),
     OwnRule(("BadNamespaceSelector",), selectors.check_selector, frozenset({"namespace_selector"})),
     OwnRule(("BuiltInLocked",), lifecycle.check_built_in_locked, NAME | PARENT | KIND | QUOTAS),
+    OwnRule(("TooManyEntries",), timed.check_number_of_times, TIMED),
+    OwnRule(("OverrideEndsTooEarly",), timed.check_overrides, TIMED),
+    OwnRule(("OverridesOverlap",), timed.check_overrides_apart, TIMED),
+    OwnRule(("BadOverride",), timed.check_says_something, TIMED),
 )
+TIME_RULES: Final = (
+    OwnRule(("BadSchedule", "UnknownTimeZone"), timed.check_times_read, UNREAD),
+    OwnRule(("BadWindow",), timed.check_windows, TIMED),
+    OwnRule(("UncoveredResource", "DuplicateFlavor"), timed.check_amended, TIMED | QUOTAS),
+)
+"""Rules about one object alone without a twin: CEL has no calendar, and would cost too much here."""
 TREE_RULES: Final = (
     TreeRule(("Cycle",), hierarchy.check_no_cycle, PARENT, itself, lambda tree, _: hierarchy.cycle_heads(tree)),
     TreeRule(("ParentIsLeaf",), hierarchy.check_parent_holds_groups, PARENT | KIND, itself_and_children, all_groups),
@@ -166,6 +187,7 @@ CHANGE_RULES: Final = (
     ChangeRule(("TurnedWithChildren",), lifecycle.check_no_children_on_turning, KIND),
     ChangeRule(("TurnedWithWork",), lifecycle.check_no_work_on_turning, KIND),
     ChangeRule(("SystemLocked",), lifecycle.check_system_untouched, frozenset(lifecycle.SETTINGS)),
+    ChangeRule(("OverrideInPast",), timed.check_not_past, TIMED),
     ChangeRule(("MinBelowNonPreemptible",), lifecycle.warn_min_below_non_preemptible, QUOTAS, only_warns=True),
 )
 FLAVOR_RULES: Final = (

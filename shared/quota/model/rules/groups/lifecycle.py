@@ -28,6 +28,8 @@ SETTINGS: Final = (
     "startup",
     "max_run_time",
     "stop_policy",
+    "overrides",
+    "windows",
 )
 """The fields of a group that are not its identity, and that no rule of their own keeps as they are in `system`."""
 

@@ -29,7 +29,101 @@ NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins and
 QUANTITY = "is out of range; a quantity is at least 0 and below 2^63 base units"
 TWO_ENTRIES = "two entries cover the same resources or none in common"
 
+COVERED = [{"min": {"cpu": 1}, "max": {"cpu": 4}}]
+
+
+def override(start: str, end: str, **fields: Any) -> dict[str, Any]:
+    return {"from": f"2027-01-{start}T00:00:00Z", "until": f"2027-01-{end}T00:00:00Z", "stopPolicy": "Close", **fields}
+
+
+def overrides(*listed: dict[str, Any]) -> dict[str, Any]:
+    return {"quotas": COVERED, "overrides": list(listed)}
+
+
+def window(**fields: Any) -> dict[str, Any]:
+    listed = {"schedule": "0 20 * * 1-5", "duration": "8h", "stopPolicy": "Close", **fields}
+    return {"quotas": COVERED, "windows": [listed]}
+
+
 GROUP_CASES = {
+    "an override ends after it begins": Case(
+        "OverrideEndsTooEarly",
+        overrides(override("01", "02")),
+        overrides(override("01", "02"), override("05", "05")),
+        "until 2027-01-05T00:00:00Z is not after from 2027-01-05T00:00:00Z; write a later one",
+        "spec.overrides[1].until",
+    ),
+    "overrides hold one after the other": Case(
+        "OverridesOverlap",
+        overrides(override("03", "05"), override("01", "03")),
+        overrides(override("04", "06"), override("01", "05")),
+        "begins at 2027-01-04T00:00:00Z, while spec.overrides[1] holds until 2027-01-05T00:00:00Z; "
+        "let one end where the other begins, or write what both say into one",
+        "spec.overrides[0].from",
+        schema_says="two overrides hold at the same time; "
+        "let one end where the other begins, or write what both say into one",
+    ),
+    "two overrides that are the same": Case(
+        "OverridesOverlap",
+        overrides(override("01", "02")),
+        overrides(override("01", "02"), override("01", "02")),
+        "begins at 2027-01-01T00:00:00Z, while spec.overrides[0] holds until 2027-01-02T00:00:00Z; "
+        "let one end where the other begins, or write what both say into one",
+        "spec.overrides[1].from",
+        schema_says="two overrides hold at the same time; "
+        "let one end where the other begins, or write what both say into one",
+    ),
+    "an override says something": Case(
+        "BadOverride",
+        overrides({"from": "2027-01-01T00:00:00Z", "until": "2027-01-02T00:00:00Z", "quotas": [{"max": {"cpu": 2}}]}),
+        overrides({"from": "2027-01-01T00:00:00Z", "until": "2027-01-02T00:00:00Z", "reason": "a release"}),
+        "says nothing; write quotas or stopPolicy",
+        "spec.overrides[0]",
+    ),
+    "a window says something": Case(
+        "BadOverride",
+        window(),
+        {"windows": [{"schedule": "0 20 * * *", "duration": "8h", "quotas": []}]},
+        "says nothing; write quotas or stopPolicy",
+        "spec.windows[0]",
+    ),
+    "a moment has a zone": Case(
+        "BadField",
+        overrides({**override("01", "02"), "from": "2027-01-01T02:00:00.5+02:00"}),
+        overrides({**override("01", "02"), "from": "2027-01-01"}),
+        "is '2027-01-01'; write a moment with its zone, such as 2027-01-31T18:00:00Z",
+        "spec.overrides[0].from",
+        by_schema=True,
+    ),
+    "a window lasts": Case(
+        "BadField",
+        window(duration="24h"),
+        window(duration=None),
+        "is missing",
+        "spec.windows[0].duration",
+        by_schema=True,
+    ),
+    "at most 32 overrides": Case(
+        "TooManyEntries",
+        overrides(*(override(f"{at:02}", f"{at + 1:02}") for at in range(1, 31))),
+        overrides(
+            *(
+                {**override("01", "02"), "from": f"20{at}-01-01T00:00:00Z", "until": f"20{at}-02-01T00:00:00Z"}
+                for at in range(30, 63)
+            )
+        ),
+        "has 33 overrides, at most 32 are allowed; take out those that have ended",
+        "spec.overrides",
+        by_schema=True,
+    ),
+    "at most 8 windows": Case(
+        "TooManyEntries",
+        {"quotas": COVERED, "windows": window()["windows"] * 8},
+        {"quotas": COVERED, "windows": window()["windows"] * 9},
+        "has 9 windows, at most 8 are allowed; take out those that have ended",
+        "spec.windows",
+        by_schema=True,
+    ),
     "min at most max": Case(
         "MinAboveMax",
         quotas({"flavor": "a100", "min": {"cpu": "4"}, "max": {"cpu": "4"}}),

@@ -10,8 +10,9 @@ import pytest
 from shared.quota.model.rules.checking import changed_fields
 from shared.quota.model.rules.context import Context, GroupWorkloads, TreeEdit
 from shared.quota.model.rules.registry import CHANGE_RULES, ChangeRule, its_parent, itself_and_poorer_children
-from shared.quota.model.tree import DEFAULT, SYSTEM, Group, Preemption, StopPolicy, Tree
+from shared.quota.model.tree import DEFAULT, SYSTEM, Group, Override, Preemption, StopPolicy, Tree
 from shared.resources import FlavorResource
+from tests.builders import NOW
 from tests.trees import group, tree
 
 TREE = tree("p/ 4\n  a 2\nb 1")
@@ -42,6 +43,7 @@ EDITED: dict[str, Any] = {
     "preemption": Preemption.NEVER,
     "stop_policy": StopPolicy.HOLD,
     "require_requests": True,
+    "overrides": (Override(NOW - timedelta(days=2), NOW - timedelta(days=1), stop_policy=StopPolicy.CLOSE),),
 }
 
 
@@ -58,7 +60,7 @@ def edits() -> Iterator[TreeEdit]:
 
 @pytest.mark.parametrize("rule", CHANGE_RULES, ids=[rule.codes[0] for rule in CHANGE_RULES])
 def test_a_rule_about_an_edit_finds_something_only_where_a_field_that_it_reads_changes(rule: ChangeRule) -> None:
-    context = Context(workloads=lambda _: WORK)
+    context = Context(workloads=lambda _: WORK, now=NOW)
     found = [edit for edit in edits() if list(rule.check(edit, context))]
     assert [edit for edit in found if not rule.reads & changed_fields(edit.old, edit.new)] == []
     assert (rule.codes, len(found) > 0) == (rule.codes, True)

@@ -1,0 +1,107 @@
+"""The rules at every moment: an edit, or a whole tree, is judged as it will be in force whenever that changes.
+
+Overrides and windows change numbers, never what a group covers nor where it is. So only the rules about quotas can
+find more at another moment, and only among groups that are compared with each other: a parent and its children.
+
+See docs/specification.md §4.13.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from shared.api.reading import write_moment
+from shared.quota.model.in_force import amendments_at, group_in_force
+from shared.quota.model.in_force.instants import instants
+from shared.quota.model.rules.checking import check_change, check_quotas_below, check_tree
+from shared.quota.model.rules.context import Context
+from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.tree import ROOT, Group, Tree
+
+
+def check_change_over_time(before: Tree, after: Tree, name: str, context: Context) -> Findings:
+    """Return what the edit of group `name` breaks now or at a later moment; the trees are as they are written."""
+    if context.now is None:
+        return check_change(before, after, name, context)
+    family = family_of(name, (before, after))
+
+    def judge(moment: datetime) -> Findings:
+        return check_change(in_force(before, family, moment), in_force(after, family, moment), name, context)
+
+    return first_broken((after[each] for each in family if each in after), context.now, judge)
+
+
+def check_tree_over_time(tree: Tree, context: Context, until: datetime | None = None) -> Findings:
+    """Return what is wrong with a whole tree now, and what will be at a later moment; `until`: as of `instants`."""
+    if context.now is None:
+        return check_tree(tree, context)
+    found = check_tree(in_force(tree, frozenset(tree.groups), context.now), context)
+    known = {(each.rule, each.object, each.field) for each in found.violations}
+    for violation in _broken_later(tree, context, context.now, until):
+        if (violation.rule, violation.object, violation.field) not in known:
+            found += Findings((violation,))
+    return found
+
+
+def _broken_later(tree: Tree, context: Context, now: datetime, until: datetime | None) -> Iterator[Violation]:
+    for parent in sorted({group.parent or ROOT for group in tree.groups.values()}):
+        family = {parent, *tree.children(parent)} & tree.groups.keys()
+        if not any(tree[each].overrides or tree[each].windows for each in family):
+            continue
+        names, reported = sorted(family), set[tuple[str, ...]]()
+        for moment in instants((tree[each] for each in names), now, until)[1:]:
+            at = in_force(tree, family, moment)
+            for violation in check_quotas_below(at, parent, context):
+                place = (violation.rule, violation.object, violation.field)
+                if place not in reported:
+                    reported.add(place)
+                    yield at_moment(violation, moment, now, (tree[each] for each in names))
+
+
+def first_broken(groups: Iterable[Group], now: datetime, judge: Callable[[datetime], Findings]) -> Findings:
+    """Judge at every moment at which another set of amendments is open; return what is broken at the first such one.
+
+    Warnings are those of now.
+    """
+    concerned = tuple(groups)
+    found = Findings()
+    for moment in instants(concerned, now):
+        judged = judge(moment)
+        if moment == now:
+            found = judged
+        if judged.violations:
+            broken = tuple(at_moment(each, moment, now, concerned) for each in judged.violations)
+            return Findings(broken, found.warnings)
+    return found
+
+
+def family_of(name: str, trees: Iterable[Tree]) -> frozenset[str]:
+    """Return the groups with which `name` is compared in one of the trees: itself, parent, siblings, children."""
+    found = {name}
+    for tree in trees:
+        group = tree.get(name)
+        found.update(tree.children(name))
+        if group is not None and group.parent is not None:
+            found.update((group.parent, *tree.children(group.parent)))
+    return frozenset(found)
+
+
+def in_force(tree: Tree, names: Collection[str], moment: datetime) -> Tree:
+    """Return the tree with these groups as they are in force at that moment."""
+    amended = ((name, tree[name], group_in_force(tree[name], moment)) for name in names if name in tree)
+    return tree.with_same_parents({name: group for name, written, group in amended if group is not written})
+
+
+def at_moment(violation: Violation, moment: datetime, now: datetime, groups: Iterable[Group]) -> Violation:
+    """Return the violation with the moment at which it is one, and with what is open then.
+
+    What is wrong with an override or window itself is wrong at any time.
+    """
+    if violation.field.startswith(("spec.overrides", "spec.windows")):
+        return violation
+    opened = [f"{group.name} {each.field}" for group in groups for each in amendments_at(group, moment)]
+    if not opened and moment == now:
+        return violation
+    when = "now" if moment == now else f"from {write_moment(moment)} on"
+    why = f" (with {', '.join(opened[:6])}{' and more' if len(opened) > 6 else ''})" if opened else ""
+    return replace(violation, message=f"{when}{why}: {violation.message}")
