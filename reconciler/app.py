@@ -24,6 +24,7 @@ from reconciler.visibility.front.settings import FrontSettings
 from reconciler.visibility.serving import Visibility
 from reconciler.wake import Wake
 from reconciler.write.builtin_objects import create_absent
+from reconciler.write.deletions import Deletions
 from reconciler.write.executor import Executor
 from reconciler.write.workload_writer import WorkloadWriter
 from shared.cluster.state.cluster_state import ClusterState
@@ -128,15 +129,15 @@ class Reconciler:
         book = self._state.accounts = AccountBook(self._settings.accounts.zone, self._settings.accounts.keep)
         recorder = EventRecorder(self._client, "quotree.dev/reconciler", instance_name())
         expose_events(self._process.registry, recorder)
-        status = StatusWriter(
-            self._client.guarded(self._election.time_left), self._state, self._settings.status_interval
-        )
+        guarded = self._client.guarded(self._election.time_left)
+        status = StatusWriter(guarded, self._state, self._settings.status_interval)
+        deletions = Deletions(guarded)
         writer = WorkloadWriter(self._client, self._election.time_left)
         events = WorkloadEvents(recorder)
         pending_events = PendingEvents(self._state.work, events)
         placement_events = PlacementEvents(self._state.work, events)
         group_events = GroupEvents(self._state, events, pending_events, placement_events)
-        reports = Reports(status, group_events, self._latest_plan, self._faults)
+        reports = Reports(status, group_events, self._latest_plan, self._faults, deletions)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
@@ -148,6 +149,7 @@ class Reconciler:
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(start_accounts(self._client, self._state, book), name="accounts"),
                 group.create_task(status.run(), name="status"),
+                group.create_task(deletions.run(), name="deletions"),
                 group.create_task(pending_events.run(), name="pending events"),
                 group.create_task(placement_events.run(), name="placement events"),
                 group.create_task(self._metrics.groups.sample(), name="samples of metrics"),

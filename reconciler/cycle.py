@@ -13,6 +13,7 @@ from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.report.status_writer import StatusWriter
 from reconciler.wake import Wake
+from reconciler.write.deletions import Deletions
 from reconciler.write.executor import Executor
 from shared.cluster.state.adoption import flavors_for
 from shared.cluster.state.cluster_state import ClusterState
@@ -41,12 +42,14 @@ class Reports:
     group_events: GroupEvents
     latest_plan: LatestPlan
     faults: FaultReports
+    deletions: Deletions
 
     def show(self, snapshot: Snapshot, decided: Plan, cache: CycleCache) -> None:
         """Receive the latest plan, the snapshot it was made from, and what makes the next one cheap."""
         self.group_events.report(snapshot, decided)
         self.status.show(snapshot, decided.over_since)
         self.latest_plan.show(snapshot, decided, cache)
+        self.deletions.show(snapshot.world)
         self.faults.tell()
 
 

@@ -28,7 +28,7 @@ from shared.quota.measure.report import Words, report_of
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.in_force import amendments_at
 from shared.quota.model.membership import stop_of
-from shared.quota.model.tree import ROOT, StopPolicy
+from shared.quota.model.tree import ROOT, Group, StopPolicy
 from shared.resources import FlavorResource, write_quantity
 from shared.text.amendments import amended_text, next_text
 from shared.text.conditions import AMENDED
@@ -115,7 +115,7 @@ def _conditions(  # noqa: PLR0913
         drained,
         nodes_of_group(record.group.name, snapshot, empty),
         _over_runtime(snapshot, record.group.name, over_since),
-        _ready(active, drained),
+        _ready(record.group, active, drained),
         _stopped(snapshot, record.group.name),
         *_amended(snapshot, record.group.name),
     ]
@@ -142,8 +142,10 @@ def _active(snapshot: Snapshot, group: str) -> Condition:
     return Condition("Active", "False", inactive.reason, inactive.message)
 
 
-def _ready(active: Condition, drained: Condition) -> Condition:
+def _ready(group: Group, active: Condition, drained: Condition) -> Condition:
     """Whether the cluster is as the spec says, in the words of kstatus: tools that apply objects wait for it."""
+    if group.deleting:
+        return Condition("Ready", "False", "Deleting", "deleted as soon as it holds neither groups nor workloads")
     if active.status == "False":
         return Condition("Ready", "False", active.reason, active.message)
     if drained.reason == _DRAINING:

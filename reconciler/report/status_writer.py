@@ -161,6 +161,7 @@ class StatusWriter:
             stop_of(tree, name),
             snapshot.capacity if name == ROOT else None,
             record.generation,
+            record.group.deleting,
             over,
             self._past_use(record).time,
             self._accounted_until(record),

@@ -1,7 +1,7 @@
 """What a ResourceFlavor object says."""
 
 from shared.api.conditions import Condition
-from shared.api.core.metadata import Metadata
+from shared.api.core.metadata import QuotaMetadata
 from shared.api.reading import View, reader
 
 
@@ -40,7 +40,7 @@ class ResourceFlavorStatus(View, frozen=True):
 class ResourceFlavor(View, frozen=True):
     """A ResourceFlavor object."""
 
-    metadata: Metadata = Metadata()
+    metadata: QuotaMetadata = QuotaMetadata()
     spec: ResourceFlavorSpec = ResourceFlavorSpec()
     status: ResourceFlavorStatus = ResourceFlavorStatus()
 

@@ -61,6 +61,9 @@ OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME})
 
 GATE: Final = ADMISSION
 
+IN_USE: Final = "quotree.dev/in-use"
+"""Finalizer on a QuotaGroup or ResourceFlavor: its deletion is accepted at once, and waits until nothing uses it."""
+
 JOB_OWNER_LABEL: Final = "batch.kubernetes.io/controller-uid"
 """Set by the Job controller on every pod it makes: the Job's uid."""
 JOB_CONTROLLER: Final = "kubernetes.io/job-controller"

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from shared.api.conditions import Condition
-from shared.api.core.metadata import Metadata
+from shared.api.core.metadata import QuotaMetadata
 from shared.api.reading import ResourceList, View, reader
 from shared.resources import read_amount, write_quantity
 
@@ -228,7 +228,7 @@ class QuotaGroupStatus(View, frozen=True):
 class QuotaGroup(View, frozen=True):
     """A QuotaGroup object: metadata, spec and status."""
 
-    metadata: Metadata = Metadata()
+    metadata: QuotaMetadata = QuotaMetadata()
     spec: QuotaGroupSpec = QuotaGroupSpec()
     status: QuotaGroupStatus = QuotaGroupStatus()
 

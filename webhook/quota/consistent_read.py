@@ -22,8 +22,8 @@ log = get_logger(__name__)
 class StoredState:
     """What is known to be stored: the tree and the version of each object, true up to `revision`.
 
-    `leaving`: groups whose deletion waits only for a finalizer; they disappear without another review. `is_newest`:
-    read consistently just now; otherwise as a watch reported it.
+    `leaving`: groups whose deletion waits only for a finalizer of others; they disappear without another review.
+    `is_newest`: read consistently just now; otherwise as a watch reported it.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ConsistentReader:
         for raw in raws:
             metadata = read_version(raw)
             name, version = metadata.name, StoredVersion(metadata.uid, metadata.resource_version)
-            if metadata.deletion_timestamp:
+            if metadata.is_leaving:
                 leaving.append(name)
             known = self._groups.get(name)
             groups[name] = (

@@ -4,19 +4,22 @@ A review proves nothing by itself. What it says of the stored object (`base`, `o
 from the API server confirms it; `edit_serializer` does that.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
+from shared.api.names import IN_USE
 from shared.api.reading import Unreadable
 from shared.api.review import Review, ReviewOperation
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor, read_group
-from shared.quota.model.tree import Group
+from shared.quota.model.tree import BUILT_IN, Group
 
 GROUP: Final = "QuotaGroup"
 FLAVOR: Final = "ResourceFlavor"
+Quota = TypeVar("Quota", Group, Flavor)
 MAX_UID: Final = 64
 MAX_VERSION: Final = 20
 """Digits of a resourceVersion: 64 bits."""
@@ -29,6 +32,17 @@ class ObjectVersion(msgspec.Struct, frozen=True, rename="camel", gc=False):
     uid: str = ""
     resource_version: str = ""
     deletion_timestamp: str = ""
+    finalizers: list[str] = []
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its deletion waits until nothing uses it: the removal of the finalizer is judged in its place."""
+        return IN_USE in self.finalizers
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether it disappears without another review."""
+        return bool(self.deletion_timestamp) and not self.is_kept
 
 
 class _Versioned(msgspec.Struct, gc=False):
@@ -110,8 +124,9 @@ QuotaEdit = GroupEdit | FlavorEdit
 def read_group_edit(review: Review, edit_id: str) -> GroupEdit:
     """Return the edit of a group that a review describes. Raises Unreadable."""
     found = _read_version(review)
-    new = read_group(review.object) if _has_new(review) else None
     old = read_group(review.old_object) if _has_old(review) else None
+    stays = found.is_kept and found.name not in BUILT_IN
+    new = _after(review, found, old if stays else None, read_group)
     base = found.resource_version if old else ""
     _check_names(found.name, old, new)
     return GroupEdit(edit_id, found.name or review.name, found.uid, base, old, new, review.dry_run)
@@ -120,15 +135,26 @@ def read_group_edit(review: Review, edit_id: str) -> GroupEdit:
 def read_flavor_edit(review: Review, edit_id: str) -> FlavorEdit:
     """Return the edit of a flavor that a review describes. Raises Unreadable."""
     found = _read_version(review)
-    new = read_flavor(review.object) if _has_new(review) else None
     old = read_flavor(review.old_object) if _has_old(review) else None
+    new = _after(review, found, old if found.is_kept else None, read_flavor)
     base = found.resource_version if old else ""
     _check_names(found.name, old, new)
     return FlavorEdit(edit_id, found.name or review.name, found.uid, base, old, new, review.dry_run)
 
 
-def _has_new(review: Review) -> bool:
-    return review.operation is not ReviewOperation.DELETE and review.has_object
+def _after(
+    review: Review, stored: ObjectVersion, kept: Quota | None, read: Callable[[msgspec.Raw], Quota]
+) -> Quota | None:
+    """Return the object after the edit; None if it is gone.
+
+    `kept`: what a deletion leaves. With the finalizer that is the object itself, as it was; the removal of the
+    finalizer is then the deletion.
+    """
+    if review.operation is ReviewOperation.DELETE or not review.has_object:
+        return kept
+    if stored.deletion_timestamp and stored.is_kept and not _version_in(review.object).is_kept:
+        return None
+    return read(review.object)
 
 
 def _has_old(review: Review) -> bool:
@@ -137,15 +163,19 @@ def _has_old(review: Review) -> bool:
 
 def _read_version(review: Review) -> ObjectVersion:
     """Return the version of the stored object, or None."""
-    try:
-        found = read_version(review.old_object if _has_old(review) else review.object)
-    except msgspec.MsgspecError as error:
-        raise Unreadable(str(error)) from error
+    found = _version_in(review.old_object if _has_old(review) else review.object)
     if len(found.uid) > MAX_UID:
         raise Unreadable(f"metadata.uid has {len(found.uid)} characters, at most {MAX_UID} are allowed")
     if _has_old(review) and not number(found.resource_version):
         raise Unreadable("metadata.resourceVersion of the stored object is not a number")
     return found
+
+
+def _version_in(raw: msgspec.Raw) -> ObjectVersion:
+    try:
+        return read_version(raw)
+    except msgspec.MsgspecError as error:
+        raise Unreadable(str(error)) from error
 
 
 def _check_names(name: str, old: Group | Flavor | None, new: Group | Flavor | None) -> None:

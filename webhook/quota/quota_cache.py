@@ -147,19 +147,20 @@ class QuotaCache:
 
 def group_record(raw: bytes) -> StoredGroup:
     """Return the part of a QuotaGroup that is kept."""
-    version = read_version(raw).resource_version
+    stored = read_version(raw)
+    version = stored.resource_version
     try:
         view = read_quota_group(raw)
     except Unreadable:
         return StoredGroup(read_group(raw), version)
-    quotas, leaving = view.status.quotas, view.metadata.is_deleting
+    quotas = view.status.quotas
     non_preemptible = _keyed((each.flavor, each.non_preemptible) for each in quotas)
     capacity = _keyed((each.flavor, each.capacity) for each in quotas)
     nodes = {
         each.flavor: tuple(map(_read_amounts, each.largest_nodes)) for each in quotas if each.largest_nodes is not None
     }
     measured = frozenset(each.flavor for each in quotas)
-    return StoredGroup(group_of(view), version, leaving, non_preemptible, capacity, nodes, measured)
+    return StoredGroup(group_of(view), version, stored.is_leaving, non_preemptible, capacity, nodes, measured)
 
 
 def _keyed(by_flavor: Iterable[tuple[str, ResourceList]]) -> Keyed:

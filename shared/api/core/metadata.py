@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from shared.api.names import UNIT_LABEL
+from shared.api.names import IN_USE, UNIT_LABEL
 from shared.api.reading import View, aware
 
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -61,3 +61,14 @@ class Metadata(View, frozen=True):
     def controller(self) -> OwnerReference | None:
         """The owner that manages it, if any."""
         return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class QuotaMetadata(Metadata, frozen=True):
+    """The metadata of a QuotaGroup or ResourceFlavor."""
+
+    finalizers: list[str] = []
+
+    @property
+    def waits_to_go(self) -> bool:
+        """Whether its deletion was requested and waits until nothing uses it any more."""
+        return self.is_deleting and IN_USE in self.finalizers

@@ -23,6 +23,8 @@ class Flavor:
     node_taints: tuple[Taint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     uid: str = ""
+    deleting: bool = False
+    """Its deletion was requested, and waits until no group uses it."""
     unread: tuple[Unread, ...] = ()
 
 

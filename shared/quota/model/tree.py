@@ -178,6 +178,8 @@ class Group:
     require_requests: bool = False
     uid: str = ""
     created: datetime | None = None
+    deleting: bool = False
+    """Its deletion was requested, and waits until it holds neither groups nor workloads."""
     unread: tuple[Unread, ...] = ()
 
     def entry(self, flavor: str) -> Entry | None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from dev.controlplane.cluster import ControlPlane
-from shared.api.names import API_VERSION
+from shared.api.names import API_VERSION, IN_USE
 from tests.preloaded import Preloaded
 from tests.shared.quota.model.rules.test_tree_rules import CASES, WARNINGS, Case
 from tests.trees import group
 from tests.webhook.balancer import PortBalancer
-from tests.webhook.group_lines import GROUPS, MERGE, ask, ask_in_every_way, body_of, denied, store
+from tests.webhook.group_lines import GROUPS, MERGE, apply, ask, ask_in_every_way, body_of, denied, store
 from tests.webhook.replicas import EDITS, Replicas, wait_for
 
 pytestmark = pytest.mark.timeout(600)
@@ -107,6 +107,47 @@ def test_group_with_children_or_workloads_can_be_neither_deleted_nor_converted(c
     control_plane.kubectl("delete", "job", "work", "-n", "default", "--wait=true")
     # The next test has a group of this name, and must find it without workloads.
     wait_for(lambda: ask(control_plane, "a/ 6 ^p") == (200, ""), lambda: "the Job is seen to be gone", 60)
+
+
+def test_deletion_with_the_finalizer_is_accepted_and_judged_when_the_finalizer_is_taken_off(
+    control_plane: ControlPlane,
+) -> None:
+    parent, leaf, built_in = (
+        body_of(drawn) | {"metadata": {"name": drawn.name, "finalizers": [IN_USE]}}
+        for drawn in (group("p/ 8"), group("a 6 ^p"), group("default"))
+    )
+    for each in (parent, leaf, built_in):
+        assert apply(control_plane, each)[0] == 201
+    assert control_plane.rest.request("DELETE", f"{GROUPS}/default")[1]["message"].endswith("(BuiltInDeleted)")
+    assert control_plane.rest.request("DELETE", f"{GROUPS}/p")[0] == 200
+    refused = taken_off(control_plane, "p")
+    assert refused[1].endswith(
+        "QuotaGroup 'p': cannot be deleted while it holds 1 group (a); move or delete them first (DeletedWithChildren)"
+    )
+    assert ask(control_plane, "a/ 6 ^p") == (200, "")  # what it holds is edited as before
+    assert control_plane.rest.request("DELETE", f"{GROUPS}/a")[0] == 200
+    assert taken_off(control_plane, "a") == (200, "")
+    assert taken_off(control_plane, "p") == (200, "")
+    assert [control_plane.rest.request("GET", f"{GROUPS}/{name}")[0] for name in "pa"] == [404, 404]
+    assert taken_off(control_plane, "default") == (200, "")
+
+
+def test_flavor_with_the_finalizer_goes_when_no_group_uses_it(control_plane: ControlPlane) -> None:
+    metadata = {"name": "kept", "finalizers": [IN_USE]}
+    made = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": metadata, "spec": {}}
+    assert control_plane.rest.request("POST", FLAVORS, made)[0] == 201
+    store(control_plane, "a kept:gpu 6")
+    assert control_plane.rest.request("DELETE", f"{FLAVORS}/kept")[0] == 200
+    assert taken_off(control_plane, "kept", FLAVORS)[1].endswith("(FlavorInUse)")
+    assert control_plane.rest.request("DELETE", f"{GROUPS}/a")[0] == 200
+    assert taken_off(control_plane, "kept", FLAVORS) == (200, "")
+    assert control_plane.rest.request("GET", f"{FLAVORS}/kept")[0] == 404
+
+
+def taken_off(control_plane: ControlPlane, name: str, collection: str = GROUPS) -> tuple[int, str]:
+    body = {"metadata": {"finalizers": None}}
+    code, answer = control_plane.rest.request("PATCH", f"{collection}/{name}", body, MERGE)
+    return code, "" if code == 200 else answer["message"]
 
 
 def wait_until_refused(control_plane: ControlPlane, text: str) -> None:

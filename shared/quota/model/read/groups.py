@@ -107,6 +107,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         windows=tuple(windows_of(spec, found)),
         uid=view.metadata.uid,
         created=view.metadata.created if view.metadata.creation_timestamp else None,
+        deleting=view.metadata.waits_to_go,
         **_words(spec, found),
         unread=tuple(found),
     )
@@ -123,6 +124,7 @@ def flavor_of(view: ResourceFlavor, unread: tuple[Unread, ...] = ()) -> Flavor:
             for each in view.spec.tolerations
         ),
         uid=view.metadata.uid,
+        deleting=view.metadata.waits_to_go,
         unread=unread,
     )
 

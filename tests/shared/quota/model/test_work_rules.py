@@ -47,8 +47,8 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "GroupNotLeaf",
         GROUP_LABEL,
         (
-            "group root holds groups, not workloads; name one of its leaves: choosy, counted, inside, machines, nlp, "
-            "shut, vision, waiting"
+            "group root holds groups, not workloads; name one of its leaves: choosy, counted, going, inside, machines, "
+            "nlp, shut, vision, waiting"
         ),
     ),
     "inner group without leaves": (
@@ -134,6 +134,12 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "GroupClosed",
         GROUP_LABEL,
         "group shut is closed (stopPolicy: Close): no new workloads until that is taken back; name another group",
+    ),
+    "under deletion": (
+        {"group_name": "going"},
+        "GroupClosed",
+        GROUP_LABEL,
+        "group going is being deleted: no new workloads; name another group",
     ),
     "closed above": (
         {"group_name": "inside"},

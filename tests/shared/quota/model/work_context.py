@@ -1,5 +1,6 @@
 """The tree, flavors and settings in which the rules about new workloads are tested."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -37,6 +38,7 @@ TREE = Tree.of(
         group("closed", isParent=True, stopPolicy="Close"),
         group("inside", "closed"),
         group("shut", stopPolicy="Close"),
+        replace(group("going"), deleting=True),
         group("held", isParent=True, stopPolicy="HoldAndDrain", quotas=[quota("a100", 8)]),
         group("waiting", "held", quotas=[quota("a100", 8)]),
         group("lost", "absent"),

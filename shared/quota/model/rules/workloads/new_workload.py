@@ -73,7 +73,12 @@ def check_group_is_not_system(workload: SubmittedWorkload, _context: WorkloadCon
 
 
 def check_group_is_open(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
-    """No group on the path refuses new workloads; the message names the one that does."""
+    """No group on the path refuses new workloads, and the group is not being deleted; the message names which does."""
+    group = context.tree.get(workload.group)
+    if group is not None and group.deleting:
+        message = f"group {workload.group} is being deleted: no new workloads; name another group"
+        yield workload.violation("GroupClosed", workload.group_field, message)
+        return
     for name in context.tree.path(workload.group):
         if context.tree[name].stop_policy is StopPolicy.CLOSE:
             where = (
