@@ -11,6 +11,7 @@ from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import ROOT, Group, StopPolicy
 from shared.quota.model.workload import Admission, Eviction, EvictionReason, Workload
 from tests.prove.comparing import world_of
+from tests.prove.placements import random_flavor
 from tests.prove.random_draw import Dice, Seeded
 from tests.prove.random_inputs import random_inputs
 from tests.shared.quota.reference_inputs import ReferenceInputs
@@ -38,7 +39,7 @@ def all_stale_numbers(seed: str) -> Iterator[str]:
 
 def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, str]:
     """The world after one change of some sort, and the sort."""
-    kind = dice.between(0, 7)
+    kind = dice.between(0, 8)
     if kind <= 3:
         changes = [_change(each, dice, now) for each in _some_work(world, dice)]
         return world.with_changes(changes), now, "work"
@@ -59,6 +60,11 @@ def changed(world: World, now: datetime, dice: Dice) -> tuple[World, datetime, s
             if dice.chance(70)
         }
         return replace(world, past_use=kept, requester_use=requesters), now, "more past use"
+    if kind == 7 and world.flavors:
+        name = dice.one_of(sorted(world.flavors))
+        others = {other: each for other, each in world.flavors.items() if other != name}
+        edited = {name: random_flavor(dice, name)} if dice.chance(80) else {}
+        return replace(world, flavors={**others, **edited}), now, f"an edit of flavor {name}"
     return world, now + timedelta(minutes=dice.between(0, 3)), "time"
 
 

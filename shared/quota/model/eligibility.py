@@ -16,6 +16,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import NodeShortage
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
 from shared.quota.model.workload import PodSet, Workload
+from shared.resources import Amount
 
 BINDING_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
 """PreferNoSchedule excludes no pod."""
@@ -41,6 +42,11 @@ class FlavorSet:
     """flavor -> why not; flavors of this set that are not in `flavors`."""
     too_small: Mapping[str, NodeShortage] = field(default_factory=lambda: MappingProxyType({}))
     """Of `refused`, the flavors that only the size of their nodes keeps it from."""
+
+    @property
+    def amounts(self) -> tuple[Amount, ...]:
+        """What is requested of each of `resources`."""
+        return tuple([self.pod_set.request[each] for each in self.resources])
 
 
 @dataclass(frozen=True, slots=True)

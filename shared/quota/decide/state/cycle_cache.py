@@ -116,7 +116,7 @@ class CycleCache:
         before = self._snapshot
         if snapshot is before:
             return
-        if before is None or before.world.flavors is not snapshot.world.flavors:
+        if before is None:
             leaves, groups = set(snapshot.leaves), set(snapshot.numbers)
         else:
             leaves = changed_names(snapshot.leaves, before.leaves)
@@ -142,7 +142,7 @@ class CycleCache:
         leaf, numbers = snapshot.leaves[name], snapshot.numbers[name]
         known = self._of_cycle.get(id(leaf)) or self.leaves.get(name)
         if known is None or known.leaf is not leaf or known.numbers is not numbers:
-            known = KnownLeaf(leaf, numbers, snapshot.world.flavors, known)
+            known = KnownLeaf(leaf, numbers, known)
         self.leaves[name] = self._of_cycle[id(leaf)] = known
         for sort, belongs in BELONGS.items():
             (self._by_sort[sort].add if belongs(leaf) else self._by_sort[sort].discard)(name)

@@ -10,7 +10,6 @@ from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssig
 from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.eligibility import Options
-from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, keys_in
 
@@ -77,18 +76,14 @@ class EquivalenceClasses:
         "_known",
         "_smallest",
         "_some_take_nothing",
-        "flavors",
         "in_order",
         "leaf",
         "startable",
     )
 
-    def __init__(
-        self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor], previous: "EquivalenceClasses | None" = None
-    ) -> None:
+    def __init__(self, leaf: LeafSnapshot, previous: "EquivalenceClasses | None" = None) -> None:
         """`previous`: the classes of an earlier state of the leaf, all of which are still valid."""
         self.leaf: LeafSnapshot = leaf
-        self.flavors: Mapping[str, Flavor] = flavors
         self._known: dict[tuple[int, int, bool], EquivalenceClass] = {} if previous is None else previous._known
         by_workload: dict[int, EquivalenceClass] = {} if previous is None else previous._by_workload
         self.in_order = tuple([by_workload.get(id(each)) or self._class(each) for each in leaf.pending])
@@ -101,12 +96,12 @@ class EquivalenceClasses:
         if len(self._known) > len(self.in_order) + _SPARE:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.in_order}
 
-    def after(self, leaf: LeafSnapshot, flavors: Mapping[str, Flavor]) -> "EquivalenceClasses":
+    def after(self, leaf: LeafSnapshot) -> "EquivalenceClasses":
         """Return the classes of a later state of the leaf, which take over what is still valid."""
-        if self.flavors is not flavors or self.leaf.eligibility.alike is not leaf.eligibility.alike:
-            return EquivalenceClasses(leaf, flavors)
+        if self.leaf.eligibility.alike is not leaf.eligibility.alike:
+            return EquivalenceClasses(leaf)
         if self.leaf.pending is not leaf.pending:
-            return EquivalenceClasses(leaf, flavors, self)
+            return EquivalenceClasses(leaf, self)
         found = copy(self)
         found.leaf = leaf
         return found
@@ -158,7 +153,7 @@ class EquivalenceClasses:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = EquivalenceClass(
-                options, assignments_of(workload, options, self.flavors), workload
+                options, assignments_of(workload, options, self.leaf.eligibility.flavors), workload
             )
         return found
 

@@ -16,7 +16,7 @@ from shared.quota.model.eligibility import FlavorSet, Options, agree
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import Group, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload
-from shared.resources import Amount, FlavorResource, quantities_in
+from shared.resources import Amount, FlavorResource, keys_in
 
 
 class FlavorChoice(NamedTuple):
@@ -89,13 +89,7 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         known: dict[ChoiceKey, FlavorChoice] = {}
         requests = requests_of(options.sets)
         return tuple([_of_pod_sets(options.sets, requests, chosen, known) for chosen in options.together])
-    sets = [
-        [
-            FlavorChoice(name, each.resources, quantities_in(workload.request, each.resources, name))
-            for name in each.flavors
-        ]
-        for each in options.sets
-    ]
+    sets = [_choices(each) for each in options.sets]
     if len(sets) == 1:
         return tuple([FlavorAssignment((choice,), choice.quantities) for choice in sets[0]])
     found = [
@@ -104,6 +98,14 @@ def assignments_of(workload: Workload, options: Options, flavors: Mapping[str, F
         if len(chosen) < 2 or agree(flavors[option.flavor] for option in chosen if option.flavor in flavors)
     ]
     return tuple(found) or None
+
+
+def _choices(each: FlavorSet) -> Sequence[FlavorChoice]:
+    amounts, resources = each.amounts, each.resources
+    return [
+        FlavorChoice(name, resources, tuple(zip(keys_in(name, resources), amounts, strict=True)))
+        for name in each.flavors
+    ]
 
 
 def _of_pod_sets(

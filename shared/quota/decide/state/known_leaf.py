@@ -1,6 +1,5 @@
-"""What is known of one leaf: computed from the leaf, its numbers and the flavors, and from nothing else."""
+"""What is known of one leaf: computed from the leaf and its numbers, and from nothing else."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from shared.quota.decide.state.equivalence import EquivalenceClasses
@@ -9,26 +8,23 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.steps import Steps, compute_steps, has_steps
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot
-from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
 
 
 class KnownLeaf:
     """One leaf with its numbers; a leaf that is another object, or has other numbers, has another record."""
 
-    __slots__ = ("_classes", "_could_swap", "_flavors", "_steps", "leaf", "none_entitled", "numbers")
+    __slots__ = ("_classes", "_could_swap", "_steps", "leaf", "none_entitled", "numbers")
 
     def __init__(
         self,
         leaf: LeafSnapshot,
         numbers: GroupNumbers,
-        flavors: Mapping[str, Flavor],
         previous: "KnownLeaf | None" = None,
     ) -> None:
         """`previous`: the record of an earlier state of the leaf, whose equivalence classes are taken over."""
         self.leaf = leaf
         self.numbers = numbers
-        self._flavors = flavors
         self.none_entitled = False
         """Whether a pass has found that none of its pending workloads is entitled."""
         self._classes: EquivalenceClasses | None = previous._classes if previous is not None else None
@@ -40,9 +36,9 @@ class KnownLeaf:
         """The equivalence classes of the pending workloads, computed at the first call."""
         found = self._classes
         if found is None:
-            found = self._classes = EquivalenceClasses(self.leaf, self._flavors)
-        elif found.leaf is not self.leaf or found.flavors is not self._flavors:
-            found = self._classes = found.after(self.leaf, self._flavors)
+            found = self._classes = EquivalenceClasses(self.leaf)
+        elif found.leaf is not self.leaf:
+            found = self._classes = found.after(self.leaf)
         return found
 
     def steps(self, now: datetime) -> Steps | None:

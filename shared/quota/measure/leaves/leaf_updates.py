@@ -40,7 +40,7 @@ def build_leaves(world: World, now: datetime, static: StaticState, previous: Lea
     claims = _claims(world, now, static, previous)
     changed = _changed_leaves(world, now, static, claims, previous)
     leaves = dict(previous.leaves) if previous is not None else {}
-    revised = _with_other_bounds(static, leaves, changed)
+    revised = _with_other_answers(static, leaves, changed, previous)
     changed |= {name for name, each in revised.items() if each.alike is not leaves[name].eligibility.alike}
     for name in revised.keys() - changed:
         leaves[name] = replace(leaves[name], eligibility=revised[name])
@@ -114,7 +114,7 @@ def _changed_leaves(
     if previous is None:
         return set(static.leaf_settings)
     changed = _not_the_same(static.leaf_settings, previous.static.leaf_settings)
-    if now < previous.now or static.offer is not previous.static.offer:
+    if now < previous.now:
         return changed.union(static.leaf_settings)
     changed.update(world.changed_since(previous.world))
     changed.update(_in_other_order(world, static, previous))
@@ -145,11 +145,12 @@ def _all_same(here: Claims | None, there: Claims | None) -> bool:
     return here.keys() == there.keys() and all(here[preemptor] is there[preemptor] for preemptor in here)
 
 
-def _with_other_bounds(
-    static: StaticState, leaves: Mapping[str, LeafSnapshot], but: Set[str]
+def _with_other_answers(
+    static: StaticState, leaves: Mapping[str, LeafSnapshot], but: Set[str], previous: LeafSnapshots | None
 ) -> dict[str, FlavorEligibility]:
-    """Return what replaces the eligibility of leaves whose bounds have changed; of the others nothing has."""
-    names = frozenset[str]().union(*static.changed.values()).difference(but)
+    """Return what replaces the eligibility of leaves whose bounds or flavors have changed; of the others nothing."""
+    same_offer = previous is None or previous.static.offer is static.offer
+    names = (frozenset[str]().union(*static.changed.values()) if same_offer else leaves.keys()) - but
     found = {name: _eligibility(name, static, leaves[name]) for name in names & leaves.keys()}
     return {name: each for name, each in found.items() if each is not leaves[name].eligibility}
 

@@ -5,7 +5,7 @@ See docs/specification.md §3.4 and §6.6.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, tee
+from itertools import chain, islice, tee
 from typing import NamedTuple
 
 from shared.api.core.placement import Placement
@@ -36,7 +36,7 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, no
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount, FlavorResource, key_of, quantities_in, write_quantity
+from shared.resources import Amount, FlavorResource, key_of, keys_in, quantities_in, write_quantity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +50,20 @@ class FlavorOffer:
     """Says as which resources devices count: nodes are not compared with these."""
     _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
+    def compares_the_same(self, other: "FlavorOffer", names: Iterable[str]) -> bool:
+        """Return whether both compare pods in these flavors with the same nodes, and resources likewise."""
+        same_settings = self.uncovered is other.uncovered and self.devices == other.devices
+        return same_settings and all(self.nodes.get(name) == other.nodes.get(name) for name in names)
+
     def why_not(self, workload: Workload, placement: Placement, name: str, choice: Codependent) -> str | None:
         """Why pods of `workload` placed so cannot take the flavor of that name out of `choice`; None when they can."""
         reason = why_not_named(workload, name, choice)
         if reason is not None:
             return reason
+        return self.why_not_placed(placement, name)
+
+    def why_not_placed(self, placement: Placement, name: str) -> str | None:
+        """Why pods placed so cannot run on nodes of the flavor of that name; None when they can."""
         question = (placement_key(placement), name)
         if question not in self._excluded:
             flavor = flavor_of_name(name, self.flavors)
@@ -120,11 +129,14 @@ class FlavorEligibility:
 
         `most`: if it has more answers, nearly all are about workloads that are gone, and they are dropped.
         """
-        is_same = self._group is group and self._offer is offer and len(self._known) <= most
-        if is_same and self._bound_of == bound_of:
+        names = [name for each in self._sets for name in each.flavors]
+        other_flavors = [name for name in names if self._offer.flavors.get(name) != offer.flavors.get(name)]
+        is_same = self._group is group and len(self._known) <= most
+        is_same = is_same and (self._offer is offer or self._offer.compares_the_same(offer, names))
+        if is_same and not other_flavors and self._bound_of == bound_of:
             return self
         found = FlavorEligibility(group, offer, bound_of)
-        if is_same and self._holds(bound_of):
+        if is_same and self._holds(bound_of) and self._places_alike(offer, other_flavors):
             found.alike, self._is_taken_over, found._is_taken_over = self.alike, True, True
             found._asks_for_min, found._largest = self._asks_for_min, dict(self._largest)
             found._known, found._counted = dict(self._known), dict(self._counted)
@@ -143,6 +155,26 @@ class FlavorEligibility:
                 return False
         return True
 
+    def _places_alike(self, offer: FlavorOffer, flavors: Sequence[str]) -> bool:
+        """Whether both offers let all pods so far take these flavors, or refuse them for the same reason.
+
+        Of several codependent sets, the labels also decide which flavors go together.
+        """
+        if len(self._sets) > 1:
+            return not flavors
+        pod_sets = (each.pod_set for options in self._known.values() for each in options.sets) if flavors else ()
+        placements = {placement_key(each.placement): each.placement for each in pod_sets}.values()
+        return all(
+            self._offer.why_not_placed(placement, name) == offer.why_not_placed(placement, name)
+            for placement in placements
+            for name in flavors
+        )
+
+    @property
+    def flavors(self) -> Mapping[str, Flavor]:
+        """The flavors that exist; of those that the leaf has no quota for as they were at some time."""
+        return self._offer.flavors
+
     def options(self, workload: Workload) -> Options:
         """Return every codependent set that `workload` requests something of, with the flavors that it may take."""
         return self._options_of(shape_of(workload), workload)
@@ -160,9 +192,7 @@ class FlavorEligibility:
         """Return the keys in which a preemptible workload of this shape counts; none when it could never start."""
         found = self._counted.get(shape)
         if found is None:
-            pairs = _counted(self._options_of(shape, example))
-            keys = tuple([key for key, _ in pairs])
-            amounts = tuple([amount for _, amount in pairs])
+            keys, amounts = _counted(self._options_of(shape, example))
             found = self._counted[shape] = CountedAmounts(self._keys.setdefault(keys, keys), amounts)
         return found
 
@@ -253,13 +283,17 @@ class FlavorEligibility:
         return None
 
 
-def _counted(options: Options) -> Counted:
+def _counted(options: Options) -> CountedAmounts:
     """Return what a workload with these options counts: nothing if one of its pod sets can never start."""
     if not options.could_fit:
-        return ()
+        return CountedAmounts((), ())
     if options.together is None:
-        return tuple([pair for each in options.sets for name in each.flavors for pair in keys_of(each, name)])
-    return most_of(totals_of_each(options.sets, options.together))
+        sets = options.sets
+        keys = chain.from_iterable(keys_in(name, each.resources) for each in sets for name in each.flavors)
+        amounts = chain.from_iterable(each.amounts * len(each.flavors) for each in sets)
+        return CountedAmounts(tuple(keys), tuple(amounts))
+    pairs = most_of(totals_of_each(options.sets, options.together))
+    return CountedAmounts(tuple([key for key, _ in pairs]), tuple([amount for _, amount in pairs]))
 
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.api.core.placement import Placement
 from shared.quota.measure.static.flavor_eligibility import FlavorEligibility, FlavorOffer
 from shared.quota.measure.static.potential_available import Bound
 from shared.quota.model.flavor import Flavor
@@ -31,7 +32,7 @@ def test_answers_are_those_of_one_group_one_offer_and_one_set_of_bounds() -> Non
     assert known.revised(LEAF, OFFER, bounds, 9) is known
     for other in (
         known.revised(replace(LEAF, quotas=()), OFFER, bounds, 9),
-        known.revised(LEAF, replace(OFFER, flavors={}), bounds, 9),
+        known.revised(LEAF, replace(OFFER, uncovered=Uncovered.IGNORE), bounds, 9),
         known.revised(LEAF, OFFER, {}, 9),
     ):
         assert other.alike is not known.alike
@@ -75,3 +76,38 @@ def test_answers_about_work_that_is_gone_are_forgotten() -> None:
     known, bounds = of(SMALL, LARGE), {KEY: Bound(effective_min=4, room=8)}
     assert known.revised(LEAF, OFFER, bounds, most=2) is known
     assert known.revised(LEAF, OFFER, bounds, most=1).alike is not known.alike
+
+
+def test_flavor_of_others_may_change_without_a_new_answer() -> None:
+    known, bounds = of(SMALL), {KEY: Bound(effective_min=4, room=8)}
+    offer = FlavorOffer({**OFFER.flavors, "other": Flavor("other")}, Uncovered.DENY)
+    assert known.revised(LEAF, offer, bounds, 9) is known
+
+
+@pytest.mark.parametrize(
+    ("placement", "holds"),
+    [
+        pytest.param(Placement(), True, id="pods that may run anywhere"),
+        pytest.param(Placement(node_selector={"zone": "a"}), True, id="pods that name the label as it is now"),
+        pytest.param(Placement(node_selector={"zone": "b"}), False, id="pods that name another value of the label"),
+    ],
+)
+def test_answers_are_taken_over_where_no_pod_minds_the_other_labels_of_a_flavor(
+    placement: Placement, *, holds: bool
+) -> None:
+    asked = replace(SMALL, placement=placement)
+    known, bounds = of(asked), {KEY: Bound(effective_min=4, room=8)}
+    offer = FlavorOffer({"default": Flavor("default", {"zone": "a"})}, Uncovered.DENY)
+    revised = known.revised(LEAF, offer, bounds, 9)
+    assert (revised is known, revised.alike is known.alike) == (False, holds)
+    new = FlavorEligibility(LEAF, offer, bounds)
+    elsewhere = replace(SMALL, placement=Placement(node_selector={"zone": "c"}))
+    assert [revised.options(each) for each in (asked, elsewhere)] == [new.options(each) for each in (asked, elsewhere)]
+
+
+def test_other_labels_count_where_two_codependent_sets_must_agree() -> None:
+    leaf = group("a default:cpu 4 | t4:gpu 4")
+    flavors = {name: Flavor(name) for name in ("default", "t4")}
+    known = FlavorEligibility(leaf, FlavorOffer(flavors, Uncovered.DENY), {})
+    other = FlavorOffer({**flavors, "t4": Flavor("t4", {"zone": "a"})}, Uncovered.DENY)
+    assert known.revised(leaf, other, {}, 9).alike is not known.alike

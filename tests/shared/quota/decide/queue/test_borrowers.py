@@ -199,7 +199,7 @@ def test_workload_that_needs_at_least_as_much_as_an_earlier_one_never_fits_first
         settings=replace(QuotaSettings(), capacity=(("default", "cpu", 10),)),
     )
     snapshot = measure(world, NOW)
-    found = compute_steps(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
+    found = compute_steps(EquivalenceClasses(snapshot.leaves["a"]), snapshot.numbers["a"], NOW)
     (of_cpu,) = found.by_keys
     assert (of_cpu.keys, of_cpu.least, [step.needs for step in of_cpu.steps]) == ((cpu,), (2,), [(4,), (2,)])
     first = first_within(found, {(cpu,): (3,)})
@@ -215,7 +215,7 @@ def test_non_preemptible_workload_beyond_what_is_promised_is_no_step() -> None:
     ]
     world = given("root 9\n  a 4", work)
     snapshot = measure(world, NOW)
-    found = compute_steps(EquivalenceClasses(snapshot.leaves["a"], world.flavors), snapshot.numbers["a"], NOW)
+    found = compute_steps(EquivalenceClasses(snapshot.leaves["a"]), snapshot.numbers["a"], NOW)
     assert [step.queue_place for of_keys in found.by_keys for step in of_keys.steps] == [1]
 
 
@@ -231,7 +231,7 @@ def test_steps_hold_until_the_next_workload_has_waited_for_the_patience(
     drawn = Tree.of(replace(each, patience=patience) if each.name == "a" else each for each in drawn.groups.values())
     work = [pending("a", 2, "first", created=after(-30)), pending("a", 1, "second", created=after(-10))]
     snapshot = measure(given(drawn, work), NOW)
-    classes = EquivalenceClasses(snapshot.leaves["a"], dict.fromkeys(["default"], Flavor("default")))
+    classes = EquivalenceClasses(snapshot.leaves["a"])
     assert compute_steps(classes, snapshot.numbers["a"], NOW).until == until
 
 
@@ -248,4 +248,4 @@ def test_leaf_with_very_many_assignments_has_no_steps(
     work = [pending("a", 3, "several", pod_sets=sets), simple]
     world = given("a a100:gpu 9 | t4:gpu 9", work, flavors, capacity=capacity)
     leaf = measure(world, NOW).leaves["a"]
-    assert has_steps(leaf, EquivalenceClasses(leaf, world.flavors)) is expected
+    assert has_steps(leaf, EquivalenceClasses(leaf)) is expected

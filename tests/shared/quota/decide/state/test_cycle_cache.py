@@ -19,6 +19,7 @@ from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import ReclaimMode
 from tests.builders import NOW, after, pending, running
 from tests.prove.large_worlds import random_large_world
+from tests.prove.placements import random_flavor
 from tests.prove.random_draw import Seeded
 from tests.prove.searching import whole as whole_plan
 from tests.prove.stepping import live
@@ -68,6 +69,9 @@ def _after_something_happened(world: World, dice: Any) -> World:
     if running and dice.chance(50):
         gone = dice.one_of(running)
         return world.with_changes([(gone, None)])
+    if dice.chance(20):
+        name = dice.one_of(sorted(world.flavors))
+        return replace(world, flavors={**world.flavors, name: random_flavor(dice, name)})
     return world
 
 

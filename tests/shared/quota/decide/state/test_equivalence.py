@@ -23,14 +23,14 @@ def test_smallest_requests_have_the_least_amount_of_each_key() -> None:
     world = given(
         "leaf a:gpu 9 | a:cpu 9", [*work, pending("leaf", 3, "w3")], (Flavor("a"),), capacity=((*A, 9), (*cpu, 9))
     )
-    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
     assert classes.smallest == {(cpu, A): (2, 1), (A,): (3,)}
 
 
 def test_workload_that_is_not_pending_has_the_class_that_it_would_wait_in() -> None:
     waits, runs = pending("leaf", 1, "waits"), running("leaf", 1, "runs")
     world = given("root 9\n  leaf 9", [waits, runs])
-    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
     assert classes.class_of(waits) is classes.class_of(runs)
 
 
@@ -43,7 +43,7 @@ def test_who_was_queued_at_the_moment_itself_holds_back_those_behind(
     world = given(
         "leaf a:gpu 9 | b:gpu 9", work, (Flavor("a"), Flavor("b")), capacity=(("a", "gpu", 9), ("b", "gpu", 9))
     )
-    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"], world.flavors)
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
     assert [place for place, _, _ in classes.in_turn(held_back_from)] == places
 
 
@@ -51,18 +51,17 @@ def test_later_state_of_a_leaf_takes_over_the_classes_that_are_still_valid() -> 
     first = pending("leaf", 1, "first")
     world = given("root 9\n  leaf 9", [first])
     snapshot = measure(world, NOW)
-    classes = EquivalenceClasses(snapshot.leaves["leaf"], world.flavors)
+    classes = EquivalenceClasses(snapshot.leaves["leaf"])
     longer = measure(world.with_changes([(None, pending("leaf", 2, "second"))]), NOW, snapshot).leaves["leaf"]
     smaller = measure(replace(world, unmanaged={KEY: 1}), NOW, snapshot).leaves["leaf"]
     too_small = measure(replace(world, unmanaged={KEY: 9}), NOW, snapshot).leaves["leaf"]
     own_class = classes.class_of(first)
-    for leaf, flavors, is_kept in (
-        (smaller, world.flavors, True),
-        (longer, world.flavors, True),
-        (too_small, world.flavors, False),
-        (smaller, dict(world.flavors), False),
+    for leaf, is_kept in (
+        (smaller, True),
+        (longer, True),
+        (too_small, False),
     ):
-        later = classes.after(leaf, flavors)
+        later = classes.after(leaf)
         assert (later.leaf is leaf, later.class_of(first) is own_class) == (True, is_kept)
         assert [later.class_of(each) for each in leaf.pending] == list(later.in_order)
     assert classes.leaf is snapshot.leaves["leaf"]
