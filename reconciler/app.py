@@ -147,7 +147,7 @@ class Reconciler:
             pending_events.write = executor.annotator.say_why_it_waits
             helpers = [
                 group.create_task(recorder.run(), name="events"),
-                group.create_task(start_accounts(self._client, self._state, book), name="accounts"),
+                group.create_task(start_accounts(self._client, self._state, book, self._wake.request), name="accounts"),
                 group.create_task(status.run(), name="status"),
                 group.create_task(deletions.run(), name="deletions"),
                 group.create_task(pending_events.run(), name="pending events"),

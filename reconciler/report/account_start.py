@@ -4,7 +4,7 @@ It decides meanwhile; nothing is added up before this is read. See docs/specific
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -19,6 +19,7 @@ from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
 from shared.quota.measure.accounts.leaf_use import EndedUse
 from shared.quota.measure.accounts.written_accounts import read_account
+from shared.quota.measure.accounts.written_budgets import read_known
 from shared.quota.model.membership import path_of
 from shared.telemetry import get_logger
 
@@ -27,19 +28,21 @@ _RETRY: Final = timedelta(seconds=2)
 log = get_logger(__name__)
 
 
-async def start_accounts(client: Client, state: ClusterState, book: AccountBook) -> None:
-    """Read what the accounts go on from; retried until it succeeds."""
+async def start_accounts(client: Client, state: ClusterState, book: AccountBook, wake: Callable[[], None]) -> None:
+    """Read what the accounts go on from, then `wake` the cycle: budgets are known; retried until it succeeds."""
     while True:
         try:
             # A new list: the watch might not have what the previous leader wrote last.
             groups = await client.list_all(QUOTA_GROUPS, into=QuotaGroup)
             accounts = {each.metadata.name: read_account(each.status) for each in groups}
+            budgets = {each.metadata.name: read_known(each.status) for each in groups}
             ended = await _ended_since(client, state, accounts)
         except ApiError as error:
             log.warning("Accounts not read", error=str(error))
             await asyncio.sleep(_RETRY.total_seconds())
         else:
-            book.start(accounts, ended)
+            book.start(accounts, ended, budgets)
+            wake()
             log.info("Accounts go on", groups=len(accounts), ended=len(ended))
             return
 

@@ -26,6 +26,8 @@ from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.report import Words, report_of
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.budgets.budget import WhenSpent
+from shared.quota.model.budgets.in_force import budget_text, is_stopped_by_budget, stop_reason
 from shared.quota.model.in_force import amendments_at
 from shared.quota.model.membership import stop_of
 from shared.quota.model.tree import ROOT, Group, StopPolicy
@@ -118,6 +120,7 @@ def _conditions(  # noqa: PLR0913
         _ready(record.group, active, drained),
         _stopped(snapshot, record.group.name),
         *_amended(snapshot, record.group.name),
+        *_within_budget(snapshot.world.tree[record.group.name]),
     ]
     return list(_dated(before, wanted, record.generation, now))
 
@@ -173,7 +176,26 @@ def _stopped(snapshot: Snapshot, group: str) -> Condition:
     stop = stop_of(snapshot.world.tree, group)
     if stop.policy is StopPolicy.NONE:
         return Condition("Stopped", "False", "Open", "")
-    return Condition("Stopped", "True", stop.policy.value, f"by the stop policy of group {stop.group}")
+    group_of_policy = snapshot.world.tree[stop.group]
+    by = f"by the stop policy of group {stop.group}"
+    if is_stopped_by_budget(group_of_policy):
+        by = stop_reason(group_of_policy, stop.policy)
+    return Condition("Stopped", "True", stop.policy.value, by)
+
+
+def _within_budget(group: Group) -> Iterator[Condition]:
+    """Whether none of the group's own budgets is spent; absent where it has none."""
+    if not group.budgets:
+        return
+    if not group.spent:
+        yield Condition("WithinBudget", "True", "WithinBudget", "")
+        return
+    strictest = max((each.budget.when_spent for each in group.spent), key=list(WhenSpent).index)
+    text = "; ".join(budget_text(each.budget) for each in group.spent if each.at is not None)
+    if not text:
+        yield Condition("WithinBudget", "Unknown", "NotReadYet", "what was used is read first; it takes a moment")
+        return
+    yield Condition("WithinBudget", "False", strictest.value, f"spent: {text}")
 
 
 def _amended(snapshot: Snapshot, group: str) -> Iterator[Condition]:

@@ -16,7 +16,7 @@ from reconciler.report.flavor_status import FlavorStatusWriter, flavors_without_
 from reconciler.report.group_status import status_of
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.cluster.state.account_status import accounted_until, with_account
+from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import GROUP, Subject
 from shared.cluster.state.group_history import past_use_to_write, with_past_use
@@ -139,6 +139,7 @@ class StatusWriter:
         status = with_past_use(status, self._past_use(record))
         shown, until = self._shown(record), self._accounted_until(record)
         status = with_account(status, name, shown, until, self._state.accounts)
+        status = with_budgets(status, snapshot.world.tree[name], shown, self._state.accounts, now)
         return None if status == self._written.get(record.uid, record.status) else status
 
     def _shown(self, record: GroupStatusRecord) -> QuotaGroupStatus:
@@ -165,6 +166,7 @@ class StatusWriter:
             over,
             self._past_use(record).time,
             self._accounted_until(record),
+            tree[name].spent,
             nodes_of_group(name, snapshot, self._empty_flavors),
         )
         if self._computed_from.get(record.uid) == computed_from:

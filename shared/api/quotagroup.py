@@ -109,6 +109,17 @@ class StartupSpec(View, frozen=True):
     limit: int | None = None
 
 
+class BudgetSpec(View, frozen=True):
+    """How many hours of a resource may be used in a period; without a flavor, of all flavors together."""
+
+    resource: str
+    hours: str | int | float
+    period: str
+    flavor: str = ""
+    time_zone: str = "UTC"
+    when_spent: str = "Warn"
+
+
 class QuotaGroupSpec(View, frozen=True):
     """The spec of a QuotaGroup, as a person writes it."""
 
@@ -124,6 +135,7 @@ class QuotaGroupSpec(View, frozen=True):
     reclaim: ReclaimSpec = ReclaimSpec()
     startup: StartupSpec = StartupSpec()
     max_run_time: str | None = None
+    budgets: list[BudgetSpec] = []
     stop_policy: str | None = None
     overrides: list[OverrideSpec] = []
     windows: list[WindowSpec] = []
@@ -188,6 +200,28 @@ class PeriodAccountStatus(View, frozen=True):
     namespaces: list[NamespaceAccount] = []
 
 
+class BudgetStatus(View, frozen=True):
+    """One budget in its current period: what it is, and what of it is used.
+
+    `used`: at `accountedUntil`, in base units times milliseconds, as text. `counted_since`: later than the beginning of
+    the period if use before is not known. `expected_at`: when it will be spent at the present use.
+    """
+
+    resource: str = ""
+    flavor: str = ""
+    period: str = ""
+    time_zone: str = ""
+    hours: str = ""
+    when_spent: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    counted_since: datetime | None = None
+    used: str = ""
+    used_hours: str = ""
+    spent_at: datetime | None = None
+    expected_at: datetime | None = None
+
+
 class RequesterStatus(View, frozen=True):
     """Decayed past use of one namespace or user in a leaf whose order is by these; without a name: of all others."""
 
@@ -222,6 +256,7 @@ class QuotaGroupStatus(View, frozen=True):
     past_use_time: datetime | None = None
     accounts: list[PeriodAccountStatus] = []
     accounted_until: datetime | None = None
+    budgets: list[BudgetStatus] = []
     observed_generation: int = 0
 
 

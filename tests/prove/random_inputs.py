@@ -120,7 +120,7 @@ def _root_entry(dice: Dice, shape: Shape, flavor: str) -> Entry:
 
 
 def _group(dice: Dice, name: str, parent: str, quotas: tuple[Entry, ...], *, is_parent: bool) -> Group:
-    policy = dice.one_of((StopPolicy.CLOSE, StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN))
+    policy = dice.one_of(tuple(StopPolicy)[1:])
     return Group(
         name,
         parent=parent,

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from shared.api.crds.budgets import MAX_BUDGETS, budget_status_schema, budgets_schema
 from shared.api.crds.entry import name_rule, order_weights, quotas_schema
 from shared.api.crds.parts import (
     LABEL_VALUE,
@@ -65,6 +66,12 @@ def quotagroup_schema() -> Schema:
             "OwnParent",
             "!has(self.spec) || !has(self.spec.parent) || self.spec.parent != self.metadata.name",
             "a group cannot be its own parent; leave parent out for a child of root",
+        ),
+        rule(
+            "BadBudget",
+            "self.metadata.name != 'root' || !has(self.spec) || !has(self.spec.budgets) || "
+            "self.spec.budgets.all(b, b.whenSpent != 'NoBorrow')",
+            "root borrows from no group; write Warn, NoStart or Drain",
         ),
         *_built_in_rules(),
     )
@@ -170,6 +177,7 @@ def spec_schema() -> Schema:
             "reclaim": _reclaim_schema(),
             "startup": _startup_schema(),
             "maxRunTime": run_time("How long a workload may run here and below; then it is stopped for good."),
+            "budgets": budgets_schema(),
             "stopPolicy": word(
                 "For the whole subtree. Close: refuse new workloads. Hold: start none. HoldAndDrain: and evict all.",
                 "None",
@@ -344,6 +352,7 @@ def status_schema() -> Schema:
             ),
             "accounts": listing("What was used in each of the last months.", _account_schema(), MAX_PERIODS),
             "accountedUntil": text("All before this moment is in accounts, nothing after it.", format="date-time"),
+            "budgets": listing("The budgets in their current periods.", budget_status_schema(), MAX_BUDGETS),
             "requesters": listing(
                 "Who has used most of a leaf whose order is by namespace or user.", requester, MAX_REQUESTERS + 1
             ),

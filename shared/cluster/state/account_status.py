@@ -12,6 +12,8 @@ from shared.api.reading import aware
 from shared.quota.measure.accounts.account_book import INTERVAL, AccountBook
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.written_accounts import write_account
+from shared.quota.measure.accounts.written_budgets import write_budgets
+from shared.quota.model.tree import Group
 
 
 def accounted_until(group: str, book: AccountBook | None, shown: QuotaGroupStatus) -> datetime | None:
@@ -38,3 +40,13 @@ def with_account(
         return replace(status, accounts=shown.accounts, accounted_until=shown.accounted_until)
     periods, until = write_account(book.accounts[group])
     return replace(status, accounts=periods, accounted_until=until)
+
+
+def with_budgets(
+    status: QuotaGroupStatus, group: Group, shown: QuotaGroupStatus, book: AccountBook | None, now: datetime
+) -> QuotaGroupStatus:
+    """Return `status`, which has its account already, with the budgets of the group as they are now."""
+    if book is None or not book.has_started:
+        return replace(status, budgets=shown.budgets if group.budgets else [])
+    is_later = status.accounted_until != shown.accounted_until
+    return replace(status, budgets=write_budgets(group, book.budgets, now, None if is_later else shown))

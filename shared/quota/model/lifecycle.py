@@ -40,7 +40,14 @@ class Inactive:
 
 
 STRICTNESS: Final = {policy: rank for rank, policy in enumerate(StopPolicy)}
-STARTS_NOTHING: Final = frozenset({StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN})
+STARTS_NOTHING: Final = frozenset({StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE, StopPolicy.HOLD_AND_DRAIN})
+
+
+def is_drained(policy: StopPolicy, *, preemptible: bool) -> bool:
+    """Return whether the policy evicts workloads that are preemptible, or that are not."""
+    if policy is StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE:
+        return preemptible
+    return policy is StopPolicy.HOLD_AND_DRAIN
 
 
 def stop_in_force(path: Sequence[Group]) -> tuple[StopPolicy, str]:

@@ -17,6 +17,7 @@ from typing import Final
 
 from shared.api.core.selectors import LabelSelector
 from shared.api.unread import Unread
+from shared.quota.model.budgets.budget import Budget, SpentBudget
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.resources import Amount
 
@@ -82,7 +83,13 @@ class StopPolicy(StrEnum):
     NONE = "None"
     CLOSE = "Close"
     HOLD = "Hold"
+    HOLD_AND_DRAIN_PREEMPTIBLE = "HoldAndDrainPreemptible"
+    """Of a spent budget; nobody can write it."""
     HOLD_AND_DRAIN = "HoldAndDrain"
+
+
+WRITTEN_POLICIES: Final = tuple(each for each in StopPolicy if each is not StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE)
+"""Those that a person can write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +183,9 @@ class Group:
     overrides: tuple[Override, ...] = ()
     windows: tuple[Window, ...] = ()
     require_requests: bool = False
+    budgets: tuple[Budget, ...] = ()
+    spent: tuple[SpentBudget, ...] = ()
+    """Those of its budgets that are spent, in a tree that is in force."""
     uid: str = ""
     created: datetime | None = None
     deleting: bool = False

@@ -15,13 +15,14 @@ from shared.kinds.kind_object import KindObject
 from shared.quota.decide.state.usage import quantities_of
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.lifecycle import is_drained
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.read.jobs import workload_of_job
 from shared.quota.model.read.kind_objects import PodsBySet, SeenPods, workload_of_kind
 from shared.quota.model.read.pods import workload_of_pod
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Amounts, StopPolicy
+from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource, sum_amounts
 from tests.chaos.judging.records import Submitted, account_key
@@ -75,7 +76,8 @@ class Causes:
         """Its group must be drained."""
         read = self._work(victim, instant)
         leaf = self._snapshot(instant).leaves.get(read.group) if read else None
-        return "" if leaf and leaf.stop is StopPolicy.HOLD_AND_DRAIN else "its group was not being drained"
+        evicts = leaf is not None and read is not None and is_drained(leaf.stop, preemptible=read.preemptible)
+        return "" if evicts else "its group was not being drained"
 
     def debt(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
         """It must be less important than a preemptor of its own group, or hold what its group has above its runtime."""

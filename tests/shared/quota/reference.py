@@ -146,7 +146,7 @@ class Reference(Limits):
         return work.is_pending and not (work.hold or work.deactivated or backing_off or self.is_stopped(work.group))
 
     def is_stopped(self, leaf: str) -> bool:
-        stopping = (StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN)
+        stopping = (StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE, StopPolicy.HOLD_AND_DRAIN)
         return any(self.tree[name].stop_policy in stopping for name in self.tree.path(leaf))
 
     def queue(self, leaf: str) -> list[Workload]:

@@ -16,7 +16,8 @@ from shared.quota.decide.advise.workload_remedies import allowed_preemption, end
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
-from shared.quota.model.tree import StopPolicy
+from shared.quota.model.budgets.in_force import is_stopped_by_budget
+from shared.quota.model.lifecycle import STARTS_NOTHING
 from shared.quota.model.workload import Workload
 
 
@@ -49,7 +50,7 @@ def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...]
     leaf = snapshot.leaves.get(workload.group)
     for name in leaf.path if leaf is not None and not leaf.may_start else ():
         group = world.tree.get(name)
-        if group is not None and group.stop_policy in (StopPolicy.HOLD, StopPolicy.HOLD_AND_DRAIN):
+        if group is not None and group.stop_policy in STARTS_NOTHING and not is_stopped_by_budget(group):
             world = changes.with_opened(world, name)
             found.append(Remedy(RemedyAction.RESUME, group=name))
     return tuple(found), world, current

@@ -4,7 +4,6 @@ See docs/specification.md §9.2.
 """
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
 from shared.quota.decide.explain.missing_capacity import LocalShortages, MissingCapacity
@@ -14,7 +13,8 @@ from shared.quota.decide.state.flavor_assignment import Assignments, assignments
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
 from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
-from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.budgets.in_force import stop_reason
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import EvictionReason, Workload
 from shared.resources import FlavorResource
@@ -92,7 +92,7 @@ class PendingReasons:
         leaf = self._snapshot.leaves.get(workload.group)
         if leaf is None:
             return WaitReason.NO_LEAF, None, f"{workload.group!r} is no leaf of the tree"
-        aside = _own_reason(workload, leaf, self._snapshot.now)
+        aside = _own_reason(workload, leaf, self._snapshot)
         if aside is not None:
             return aside[0], None, aside[1]
         assignments = self._assignments(leaf, workload)
@@ -215,16 +215,16 @@ _WAITING_TEXT = {
 }
 
 
-def _own_reason(workload: Workload, leaf: LeafSnapshot, now: datetime) -> tuple[WaitReason, str] | None:
+def _own_reason(workload: Workload, leaf: LeafSnapshot, snapshot: Snapshot) -> tuple[WaitReason, str] | None:
     if leaf.inactive is not None:
         return WaitReason.GROUP_INACTIVE, leaf.inactive.message
     if not leaf.may_start:
-        return WaitReason.GROUP_STOPPED, f"group {leaf.stopped_by!r} has stopPolicy {leaf.stop.value}"
+        return WaitReason.GROUP_STOPPED, stop_reason(snapshot.world.tree[leaf.stopped_by], leaf.stop)
     if workload.deactivated:
         return WaitReason.DEACTIVATED, f"{_why_deactivated(workload)}; it stays stopped until it is resumed"
     if workload.hold:
         return WaitReason.HELD, workload.hold_reason or "its owner holds it with the label quotree.dev/hold"
-    if workload.not_before is not None and workload.not_before > now:
+    if workload.not_before is not None and workload.not_before > snapshot.now:
         failed = f"{workload.failed_starts} starts failed" if workload.failed_starts else "its start was refused"
         return WaitReason.BACKING_OFF, f"{failed}; tried again at {workload.not_before.isoformat(timespec='seconds')}"
     return None

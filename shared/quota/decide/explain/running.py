@@ -13,8 +13,7 @@ from shared.quota.decide.explain.holders import Holder, Waiting, holder_in
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.model.lifecycle import run_end, stops_at
-from shared.quota.model.tree import StopPolicy
+from shared.quota.model.lifecycle import is_drained, run_end, stops_at
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -102,5 +101,5 @@ def _losses(
     if end is not None:
         at = stops_at(workload, end, usage.now) if end.notice <= usage.now else end.at
         yield Loss(EvictionRule.RUN_TIME, "RunTimeLeft" if at > usage.now else "", at)
-    if leaf.leaf.stop is StopPolicy.HOLD_AND_DRAIN:
+    if is_drained(leaf.leaf.stop, preemptible=workload.preemptible):
         yield Loss(EvictionRule.STOP_POLICY)

@@ -1,7 +1,8 @@
 """Unconditional evictions: from draining groups, of failed starts, and at the end of a run time.
 
-Neither grace nor notice applies, but to the last, which was told before. Non preemptible workloads are evicted too, but
-none whose start is not acknowledged yet. See docs/specification.md §4.10, §7.14 and §8.2.
+Neither grace nor notice applies, but to the last, which was told before. Non preemptible workloads are evicted too, unless a
+spent budget is what drains the group, but none whose start is not acknowledged yet. See docs/specification.md §4.10,
+§7.14 and §8.2.
 """
 
 from collections.abc import Iterable
@@ -13,8 +14,7 @@ from shared.quota.decide.state.pods_ready import AdmissionBlock, deadlines
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.waits import Waits
 from shared.quota.measure.snapshot import LeafSnapshot
-from shared.quota.model.lifecycle import stops_at
-from shared.quota.model.tree import StopPolicy
+from shared.quota.model.lifecycle import is_drained, stops_at
 from shared.quota.model.workload import EvictionReason, Workload
 
 
@@ -37,17 +37,20 @@ def _going(
     usage: RoundUsage, leaf: LeafSnapshot, waits: Waits
 ) -> Iterable[tuple[Workload, EvictionReason, EvictionRule]]:
     """Yield the workloads to evict from this leaf, and when the next one is due."""
-    if leaf.stop is StopPolicy.HOLD_AND_DRAIN:
-        for workload in leaf.admitted:
+    for workload in leaf.admitted:
+        if is_drained(leaf.stop, preemptible=workload.preemptible):
             yield workload, EvictionReason.GROUP_STOPPED, EvictionRule.STOP_POLICY
-        return
     for workload, end in leaf.ending:
+        if is_drained(leaf.stop, preemptible=workload.preemptible):
+            continue
         at = stops_at(workload, end, usage.now)
         if at <= usage.now:
             yield workload, EvictionReason.OVER_TIME, EvictionRule.RUN_TIME
         else:
             waits.wake(at)
     for workload, until, rule in deadlines(leaf, usage.snapshot.world.watched_since):
+        if is_drained(leaf.stop, preemptible=workload.preemptible):
+            continue
         if until <= usage.now:
             yield workload, EvictionReason.PODS_READY_TIMEOUT, rule
         else:

@@ -1,6 +1,7 @@
 """Victims as decisions: the claim, the queue place, and the message of each eviction."""
 
 from datetime import datetime
+from typing import Final
 
 from shared.api.durations import write_duration
 from shared.quota.decide.decisions import Evict, EvictionRule
@@ -9,6 +10,7 @@ from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.lifecycle import RunTimeLimit, run_end
 from shared.quota.model.settings import QueueAge
+from shared.quota.model.tree import StopPolicy
 from shared.quota.model.workload import Claim, Workload
 
 _BECAUSE = {
@@ -24,6 +26,8 @@ _BECAUSE = {
 }
 _GONE = frozenset({"Pod", "PodGroup"})
 """Kinds of which nothing is left that could be resumed."""
+_STOP_OF_BUDGET: Final = StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE
+_SPENT: Final = "group {group!r} has spent a budget with whenSpent Drain"
 
 
 def decide_evictions(evictions: EvictionPlan, age: QueueAge, now: datetime) -> tuple[Evict, ...]:
@@ -57,7 +61,8 @@ def message_for(victim: Victim) -> str:
     if victim.rule is EvictionRule.RUN_TIME:
         return end_message(workload, victim.leaf_usage.leaf)
     preemptor = victim.preemptor.workload.named_for(workload) if victim.preemptor else "nobody"
-    because = _BECAUSE[victim.rule].format(
+    is_spent = victim.rule is EvictionRule.STOP_POLICY and victim.leaf_usage.leaf.stop is _STOP_OF_BUDGET
+    because = (_SPENT if is_spent else _BECAUSE[victim.rule]).format(
         leaf=victim.leaf_usage.name, group=victim.group, key=victim.key, preemptor=preemptor
     )
     return f"{workload.kind} {workload.key!r} is stopped and queued again: {because}"

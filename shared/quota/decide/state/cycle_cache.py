@@ -15,8 +15,9 @@ from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.lifecycle import STARTS_NOTHING, is_drained
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import ROOT, SYSTEM, StopPolicy, Tree
+from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from shared.resources import Amount, FlavorResource
 
 
@@ -45,15 +46,19 @@ def _waits(leaf: LeafSnapshot) -> bool:
     return bool(leaf.pending) and leaf.may_start
 
 
+def _drains(leaf: LeafSnapshot) -> bool:
+    return leaf.stop in STARTS_NOTHING and any(
+        is_drained(leaf.stop, preemptible=each.preemptible) for each in leaf.admitted
+    )
+
+
 BELONGS: Final[Mapping[Sort, Callable[[LeafSnapshot], bool]]] = {
     Sort.WAITING: _waits,
     Sort.SWAPPING: lambda leaf: (
         _waits(leaf) and bool(leaf.admitted) and leaf.admitted[-1].priority < leaf.pending[0].priority
     ),
     Sort.EVICTING: lambda leaf: bool(leaf.evicting),
-    Sort.URGENT: lambda leaf: bool(
-        leaf.unready or leaf.ending or (leaf.stop is StopPolicy.HOLD_AND_DRAIN and leaf.admitted)
-    ),
+    Sort.URGENT: lambda leaf: bool(leaf.unready or leaf.ending) or _drains(leaf),
     Sort.NOTIFYING: lambda leaf: bool(leaf.reclaim.notice and leaf.admitted),
     Sort.TIMED: lambda leaf: leaf.next_change is not None,
     Sort.ENDING: lambda leaf: leaf.next_end is not None,

@@ -13,13 +13,15 @@ from typing import Final
 
 from shared.api.durations import earlier, later
 from shared.quota.measure.accounts.amounts import Account, Accounts, GroupAccount
+from shared.quota.measure.accounts.budget_book import BudgetBook, KnownBudgets, unknown
 from shared.quota.measure.accounts.courses import Course, lent_areas, use_areas
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
 from shared.quota.measure.accounts.periods import milliseconds, moment_at, parts_by_period, period_of
 from shared.quota.measure.accounts.root_runtime import RootRuntime
 from shared.quota.measure.inputs.world import World
+from shared.quota.model.budgets.in_force import Spent
 from shared.quota.model.limits import NO_CAPS, UNCOVERED, Limits, limits_of
-from shared.quota.model.tree import ROOT, SYSTEM, Tree
+from shared.quota.model.tree import ROOT, SYSTEM, Group, Tree
 from shared.resources import Amount, FlavorResource
 
 INTERVAL: Final = timedelta(minutes=1)
@@ -42,10 +44,12 @@ class AccountBook:
         self.has_started = False
         self.begun: int | None = None
         """When the first world was counted, in milliseconds since 1970."""
+        self.budgets = BudgetBook(zone, keep)
         self._zone = zone
         self._keep = keep
         self._leaves: dict[str, LeafUse] = {}
         self._world: World | None = None
+        self._tree: Tree | None = None
         self._until = _FAR_PAST
         self._root = RootRuntime()
         self._ends: dict[str, int] = {}
@@ -56,9 +60,10 @@ class AccountBook:
         """Set when the Job with this uid finished, before the world in which it is gone is counted."""
         self._ends[uid] = milliseconds(end)
 
-    def start(self, accounts: Accounts, ended: Iterable[EndedUse]) -> None:
+    def start(self, accounts: Accounts, ended: Iterable[EndedUse], budgets: KnownBudgets | None = None) -> None:
         """Go on from stored accounts. `ended`: starts that have ended; what is counted of them is not counted again."""
         self.accounts = dict(accounts)
+        self.budgets.known = budgets or {}
         for use in ended:
             leaf = self._leaf(use.leaf)
             if use.start not in self._ended and not leaf.knows(use.start):
@@ -73,22 +78,56 @@ class AccountBook:
 
     @property
     def next_change(self) -> datetime | None:
-        """When amounts have to be added up; None while nothing runs."""
-        if not self.has_started or not any(leaf.is_active for leaf in self._leaves.values()):
+        """When amounts have to be added up, or what follows from budgets changes; None while nothing runs."""
+        if not self.has_started:
             return None
-        return later(moment_at(self._until), INTERVAL + DELAY)
+        budget = None if self.budgets.next_change is None else moment_at(self.budgets.next_change)
+        if not any(leaf.is_active for leaf in self._leaves.values()):
+            return budget
+        next_sums = later(moment_at(self._until), INTERVAL + DELAY)
+        return next_sums if budget is None else min(budget, next_sums)
+
+    def spent(self, tree: Tree, world: World, now: datetime) -> Spent:
+        """Return which budgets of `tree` are spent now, with all that `world` tells of workloads."""
+        if not self.has_started:
+            return unknown(tree)
+        time = milliseconds(now)
+        self._count_by(tree, time)
+        if not self.budgets.follows(tree):
+            self.budgets.follow(tree, self.accounts, time)
+            self._anchor(tree)
+        if self.budgets.meters:
+            self._observe(world, time)
+        return self.budgets.judge(tree, time)
 
     def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
         """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""
-        time, before = milliseconds(now), self._world
+        time = milliseconds(now)
+        self._count_by(world.tree, time)
+        self._root.observe(runtime or {}, time, is_first=self.begun is None)
         self.begun = time if self.begun is None else self.begun
-        if before is not None and world.tree is not before.tree and self.has_started:
-            self._settle(before.tree, time)
-            self.accounts = {name: each for name, each in self.accounts.items() if name in world.tree}
-        self._root.observe(runtime or {}, time, is_first=before is None)
         self._observe(world, time)
         if self.has_started and now >= later(moment_at(self._until), INTERVAL + DELAY):
             self._settle(world.tree, milliseconds(earlier(now, DELAY)))
+        self.budgets.look_ahead(time)
+
+    def _count_by(self, tree: Tree, now: int) -> None:
+        """Count by that tree from now on, and until now by the one before."""
+        before, self._tree = self._tree, tree
+        if before is not None and self.has_started and counts_otherwise(before, tree):
+            self._settle(before, now)
+            self.accounts = {name: each for name, each in self.accounts.items() if name in tree}
+            self._anchor(tree)
+
+    def _anchor(self, tree: Tree) -> None:
+        """Let the budgets go on from all that is seen."""
+        for leaf in self._leaves.values():
+            leaf.take_fresh()
+        if self.budgets.meters:
+            self.budgets.anchor(_courses(tree, self._active(tree)))
+
+    def _active(self, tree: Tree) -> dict[str, LeafUse]:
+        return {name: leaf for name, leaf in self._leaves.items() if leaf.is_active and tree.reaches_root(name)}
 
     def _observe(self, world: World, now: int) -> None:
         is_first = self._world is None
@@ -98,8 +137,17 @@ class AccountBook:
             self._leaf(name).forget_ended(world.workloads_of(name), now, self._ends, self._ended)
         for name in names:
             self._leaf(name).observe(world.workloads_of(name), now, self._ended, is_first=is_first)
+        for name in names:
+            self._tell_budgets(name, world.tree)
         self._world = world
         self._ends.clear()
+
+    def _tell_budgets(self, leaf: str, tree: Tree) -> None:
+        fresh = self._leaf(leaf).take_fresh()
+        if fresh and self.budgets.meters and tree.reaches_root(leaf):
+            for group in tree.path(leaf):
+                for each in fresh:
+                    self.budgets.observe(group, each.key, each.time, each.delta)
 
     def _leaf(self, name: str) -> LeafUse:
         return self._leaves.setdefault(name, LeafUse(self._until))
@@ -107,10 +155,16 @@ class AccountBook:
     def _settle(self, tree: Tree, until: int) -> None:
         """Add up all until that moment; a clock that went back adds nothing until it has come forward again."""
         until = max(until, self._until)
-        active = {name: leaf for name, leaf in self._leaves.items() if leaf.is_active and tree.reaches_root(name)}
+        active = self._active(tree)
+        for leaf in active.values():
+            leaf.stop_idle(until)
+            leaf.take_fresh()
         courses = _courses(tree, active)
         for name, own in courses.items():
             self._add_use(name, own, until)
+        for name in self.budgets.meters:
+            self.budgets.add_up(name, courses.get(name, {}), until)
+        self.budgets.anchor(courses)
         for name, leaf in active.items():
             self._add_namespaces(name, leaf, until)
             self._add_losses(tree.path(name), leaf, until)
@@ -208,6 +262,21 @@ class AccountBook:
         """Return from when on lending is to be counted; of a group that had nothing to count, from this leader on."""
         known = self.accounts.get(group)
         return max(self._until if self._until > _FAR_PAST else 0, (known.until if known else None) or 0)
+
+
+def counts_otherwise(before: Tree, after: Tree) -> bool:
+    """Return whether use adds up to other accounts under the other tree: groups, their places, min or what is lent."""
+    if before is after:
+        return False
+    return before.groups.keys() != after.groups.keys() or any(
+        group is not after[name] and _counted_by(group) != _counted_by(after[name])
+        for name, group in before.groups.items()
+    )
+
+
+def _counted_by(group: Group) -> tuple[object, ...]:
+    limits = ((each.flavor, each.min, each.lending_limit, each.covered) for each in group.quotas)
+    return (group.parent, group.allow_lending, *limits)
 
 
 def _courses(tree: Tree, active: Mapping[str, LeafUse]) -> dict[str, _Courses]:

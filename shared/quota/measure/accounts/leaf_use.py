@@ -73,6 +73,7 @@ class LeafUse:
     changes: list[UseChange] = field(default_factory=list)
     losses: list[LostUse] = field(default_factory=list)
     _running: dict[WorkloadId, _Running] = field(default_factory=dict)
+    _fresh: list[UseChange] = field(default_factory=list)
 
     def forget_ended(
         self, workloads: WorkloadSet, now: int, ends: Mapping[str, int], ended: dict[StartKey, int]
@@ -114,12 +115,20 @@ class LeafUse:
         """Return whether something of this start runs."""
         return any(each.start == start for each in self._running.values())
 
-    def settle(self, until: int) -> None:
-        """Forget the changes up to that moment: `levels` has them."""
-        self.until = until
+    def take_fresh(self) -> list[UseChange]:
+        """Return the changes that were seen since the last call."""
+        fresh, self._fresh = self._fresh, []
+        return fresh
+
+    def stop_idle(self, until: int) -> None:
+        """Count workloads whose last pods were gone by then as ended: no later end of them is known."""
         for known in self._running.values():
             if known.idle_since is not None and known.idle_since <= until:
                 self._stop_idle(known)
+
+    def settle(self, until: int) -> None:
+        """Forget the changes up to that moment: `levels` has them."""
+        self.until = until
         for each in self.changes:
             if each.time <= until:
                 where = each.namespace, each.key
@@ -176,7 +185,9 @@ class LeafUse:
 
     def _change(self, running: _Running, time: int, sign: int) -> None:
         for key, amount in running.use.items():
-            self.changes.append(UseChange(time, running.namespace, key, sign * amount))
+            change = UseChange(time, running.namespace, key, sign * amount)
+            self.changes.append(change)
+            self._fresh.append(change)
 
     def _note_loss(self, known: _Running, workload: Workload) -> None:
         eviction = workload.eviction

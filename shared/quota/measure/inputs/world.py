@@ -11,6 +11,7 @@ from typing import Final
 
 from shared.quota.measure.inputs.requester_use import RequesterUse
 from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
+from shared.quota.model.budgets.in_force import NONE_SPENT, Spent, tree_with_spent
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.in_force import DatedTree, tree_in_force
 from shared.quota.model.lifecycle import Inactive
@@ -62,6 +63,8 @@ class World:
 
     written: Tree | None = None
     """The tree as it is written, of which `tree` is in force; None: it is the same at any time."""
+    spent: Spent = field(default_factory=lambda: NONE_SPENT)
+    """The budgets that are spent; `tree` has what follows from them."""
     version: object = field(default_factory=object)
     """Another object whenever `workload_sets` changes."""
     history: tuple[tuple[object, frozenset[str]], ...] = ()
@@ -88,14 +91,20 @@ class World:
     def with_tree(self, tree: DatedTree) -> "World":
         """Return this world with another tree, as it is in force."""
         is_timed = tree.border is not None or tree.in_force is not tree.written
-        return replace(self, tree=tree.in_force, written=tree.written if is_timed else None)
+        written = tree.written if is_timed else None
+        return replace(self, tree=tree.in_force, written=written, spent=NONE_SPENT)
 
     def at(self, now: datetime) -> "World":
         """Return this world with what is in force of its tree at `now`."""
         if self.written is None:
             return self
-        tree = tree_in_force(self.written, now)
+        tree = tree_with_spent(tree_in_force(self.written, now), self.spent)
         return self if tree.groups == self.tree.groups else replace(self, tree=tree)
+
+    def with_spent(self, spent: Spent) -> "World":
+        """Return this world, in which no budget counts as spent, with what follows from these."""
+        tree = tree_with_spent(self.tree, spent)
+        return self if tree is self.tree else replace(self, tree=tree, written=self.written or self.tree, spent=spent)
 
     def with_changes(self, changes: Iterable[WorkloadChange]) -> "World":
         """Return this world after `changes`, each a workload before and after."""

@@ -1,5 +1,6 @@
 """Fields that several parts of a QuotaGroup have: what cannot be read is left out, and added to `found`."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
@@ -37,14 +38,13 @@ def _amounts(quantities: ResourceList, entry: str, limit: str, found: list[Unrea
     return amounts or NOTHING
 
 
-def word_of(text: str | None, words: type[Word], field: str, found: list[Unread]) -> Word | None:
+def word_of(text: str | None, words: Iterable[Word], field: str, found: list[Unread]) -> Word | None:
     if text is None:
         return None
-    try:
-        return words(text)
-    except ValueError:
+    word = next((each for each in words if each.value == text), None)
+    if word is None:
         found.append(Unread(BAD_FIELD, field, f"is {text!r}; write one of {', '.join(words)}"))
-        return None
+    return word
 
 
 def duration_of(text: str | None, field: str, found: list[Unread]) -> timedelta | None:

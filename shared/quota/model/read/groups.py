@@ -30,12 +30,14 @@ from shared.api.quotagroup import (
 from shared.api.reading import ResourceList, Unreadable
 from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.read.budgets import read_budgets
 from shared.quota.model.read.fields import duration_of, entry_of, word_of
 from shared.quota.model.read.timed import overrides_of, windows_of
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import (
     NOTHING,
     ROOT,
+    WRITTEN_POLICIES,
     Amounts,
     Group,
     Preemption,
@@ -43,7 +45,6 @@ from shared.quota.model.tree import (
     QueueOrder,
     ReclaimOverrides,
     StartupOverrides,
-    StopPolicy,
     WhenCanBorrow,
     WhenCanReclaim,
 )
@@ -103,6 +104,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         max_run_time=_run_time(spec.max_run_time, found),
         patience=duration_of(spec.queueing.patience, "spec.queueing.patience", found),
         order_weights=_order_weights(spec.queueing.weights, found),
+        budgets=read_budgets(spec.budgets, found),
         overrides=tuple(overrides_of(spec, found)),
         windows=tuple(windows_of(spec, found)),
         uid=view.metadata.uid,
@@ -207,7 +209,7 @@ def _words(spec: QuotaGroupSpec, found: list[Unread]) -> dict[str, Any]:
         "when_can_borrow": word_of(borrow, WhenCanBorrow, "spec.flavorFungibility.whenCanBorrow", found),
         "when_can_reclaim": word_of(reclaim, WhenCanReclaim, "spec.flavorFungibility.whenCanReclaim", found),
         "preemption": word_of(spec.preemption.within_group, Preemption, "spec.preemption.withinGroup", found),
-        "stop_policy": word_of(spec.stop_policy, StopPolicy, "spec.stopPolicy", found),
+        "stop_policy": word_of(spec.stop_policy, WRITTEN_POLICIES, "spec.stopPolicy", found),
     }
     return {name: word for name, word in words.items() if word is not None}
 

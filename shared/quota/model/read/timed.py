@@ -8,7 +8,7 @@ from shared.api.reading import read_time
 from shared.api.unread import BAD_FIELD, BAD_SCHEDULE, UNKNOWN_ZONE, Unread
 from shared.quota.model.in_force.schedules import BadSchedule, check_schedule, read_zone
 from shared.quota.model.read.fields import duration_of, entry_of, word_of
-from shared.quota.model.tree import UTC_NAME, Entry, Override, StopPolicy, Window
+from shared.quota.model.tree import UTC_NAME, WRITTEN_POLICIES, Entry, Override, StopPolicy, Window
 
 
 def overrides_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Override]:
@@ -37,7 +37,7 @@ def _said(
     each: OverrideSpec | WindowSpec, field: str, found: list[Unread]
 ) -> tuple[tuple[Entry, ...], StopPolicy | None]:
     quotas = tuple(entry_of(entry, f"{field}.quotas[{at}]", found) for at, entry in enumerate(each.quotas))
-    return quotas, word_of(each.stop_policy, StopPolicy, f"{field}.stopPolicy", found)
+    return quotas, word_of(each.stop_policy, WRITTEN_POLICIES, f"{field}.stopPolicy", found)
 
 
 def _moment(text: str, field: str, found: list[Unread]) -> datetime | None:

@@ -9,6 +9,7 @@ from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups import (
+    budgets,
     hierarchy,
     lifecycle,
     maxima,
@@ -28,6 +29,7 @@ QUOTAS: Final[Reads] = frozenset({"quotas"})
 PARENT: Final[Reads] = frozenset({"parent"})
 KIND: Final[Reads] = frozenset({"is_parent"})
 OVERRIDES: Final[Reads] = frozenset({"reclaim", "startup", "patience", "max_run_time"})
+BUDGETS: Final[Reads] = frozenset({"budgets"})
 UNREAD: Final[Reads] = frozenset({"unread"})
 TIMED: Final[Reads] = frozenset({"overrides", "windows"})
 
@@ -125,7 +127,7 @@ def all_parents(tree: Tree, _context: Context) -> Iterable[str]:
 OWN_RULES: Final = (
     OwnRule(("BadField",), quantities.check_shape, UNREAD),
     OwnRule(("BadName",), names.check_names, NAME | PARENT | QUOTAS),
-    OwnRule(("TooManyEntries",), names.check_counts, QUOTAS),
+    OwnRule(("TooManyEntries",), names.check_counts, QUOTAS | BUDGETS),
     OwnRule(("BadQuantity",), quantities.check_quantities, QUOTAS | UNREAD),
     OwnRule(("BadWeight",), queueing.check_order_weights, frozenset({"order_weights"})),
     OwnRule(("MinAboveMax",), quantities.check_min_within_max, QUOTAS),
@@ -135,6 +137,8 @@ OWN_RULES: Final = (
     OwnRule(("OverlappingEntries",), quantities.check_codependent, QUOTAS),
     OwnRule(("OwnParent",), hierarchy.check_not_own_parent, NAME | PARENT),
     OwnRule(("BadNamespaceSelector",), selectors.check_selector, frozenset({"namespace_selector"})),
+    OwnRule(("BadBudget",), budgets.check_budgets, NAME | BUDGETS),
+    OwnRule(("DuplicateBudget",), budgets.check_budgets_differ, BUDGETS),
     OwnRule(("BuiltInLocked",), lifecycle.check_built_in_locked, NAME | PARENT | KIND | QUOTAS),
     OwnRule(("TooManyEntries",), timed.check_number_of_times, TIMED),
     OwnRule(("OverrideEndsTooEarly",), timed.check_overrides, TIMED),
@@ -178,6 +182,7 @@ TREE_RULES: Final = (
         all_groups,
         only_warns=True,
     ),
+    TreeRule(("UnusedBudget",), budgets.warn_unused_budget, QUOTAS | BUDGETS, itself, all_groups, only_warns=True),
     TreeRule(("WeightOnSome",), sums.warn_weight_on_some, PARENT | QUOTAS, its_parent, all_parents, only_warns=True),
 )
 CHANGE_RULES: Final = (

@@ -50,7 +50,7 @@ def random_group(dice: Random, name: str, parent: str, *, is_parent: bool) -> Gr
         is_parent=is_parent,
         quotas=_quotas(dice),
         allow_lending=dice.random() < 0.8,
-        stop_policy=dice.choices(list(StopPolicy), (12, 1, 1, 1))[0],
+        stop_policy=dice.choices(list(StopPolicy), (12, 1, 1, 1, 1))[0],
     )
 
 

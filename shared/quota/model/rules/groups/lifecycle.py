@@ -27,6 +27,7 @@ SETTINGS: Final = (
     "reclaim",
     "startup",
     "max_run_time",
+    "budgets",
     "stop_policy",
     "overrides",
     "windows",

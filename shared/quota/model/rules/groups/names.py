@@ -6,6 +6,7 @@ See docs/specification.md §4.2.
 import re
 from collections.abc import Iterator
 
+from shared.api.crds.budgets import MAX_BUDGETS
 from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_KEY, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
@@ -81,7 +82,7 @@ def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
 
 
 def check_counts(group: Group) -> Iterator[Violation]:
-    """At most 64 entries of at most 64 resources."""
+    """At most 64 entries of at most 64 resources, and 16 budgets."""
     if len(group.quotas) > MAX_ENTRIES:
         message = f"has {len(group.quotas)} entries, at most {MAX_ENTRIES} are allowed; take some out"
         yield Violation("TooManyEntries", of_group(group.name), "spec.quotas", message)
@@ -89,6 +90,9 @@ def check_counts(group: Group) -> Iterator[Violation]:
         if len(entry.covered) > MAX_RESOURCES:
             message = f"covers {len(entry.covered)} resources, at most {MAX_RESOURCES} are allowed; take some out"
             yield Violation("TooManyEntries", of_group(group.name), f"spec.quotas[{at}]", message)
+    if len(group.budgets) > MAX_BUDGETS:
+        message = f"has {len(group.budgets)} budgets, at most {MAX_BUDGETS} are allowed; take some out"
+        yield Violation("TooManyEntries", of_group(group.name), "spec.budgets", message)
 
 
 def shortened(text: str) -> str:

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from shared.quota.decide.decisions import Plan
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
 from shared.quota.model.lifecycle import Inactive
 from tests.builders import NOW, pending, running
 from tests.shared.quota.decide.plan_words import decide, given, started_and_evicted, starts, waits
@@ -29,6 +31,43 @@ WORK = [running("a", 2, "x"), running("a", 1, "firm", preemptible=False), pendin
 def test_stop_policy_applies_to_the_whole_subtree(groups: str, expected: tuple[list[str], list[str]]) -> None:
     decided = decide(groups, WORK)
     assert (starts(decided), sorted(started_and_evicted(decided)[1])) == expected
+
+
+def spent(when: WhenSpent, at: int | None = 0) -> Plan:
+    """What is decided when a budget of the group above the leaf is spent."""
+    budget = Budget(BudgetKey("gpu", "", BudgetPeriod.TOTAL, "UTC"), 1000, when)
+    world = given("root 8\n  p/ 2\n    a 1", WORK).with_spent({"p": (SpentBudget(budget, at, None),)})
+    return plan(measure(world, NOW))
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        (WhenSpent.WARN, (["new entitled"], [])),
+        (WhenSpent.NO_BORROW, ([], ["x Ceiling"])),
+        (WhenSpent.NO_START, ([], [])),
+        (WhenSpent.DRAIN, ([], ["x StopPolicy"])),
+    ],
+)
+def test_spent_budget_takes_no_workload_that_is_not_preemptible(
+    when: WhenSpent, expected: tuple[list[str], list[str]]
+) -> None:
+    decided = spent(when)
+    assert (starts(decided), sorted(started_and_evicted(decided)[1])) == expected
+
+
+def test_what_waits_for_a_budget_and_what_goes_for_it_says_so() -> None:
+    drained = spent(WhenSpent.DRAIN)
+    messages = [each.message for each in drained.evictions]
+    assert messages == ["Job 'ns/x' is stopped and queued again: group 'p' has spent a budget with whenSpent Drain"]
+    reasons = {each.workload.key: each.message for each in PendingReasons(drained)}
+    text = (
+        "group 'p' has spent its budget of 1 hours of gpu in all: it never begins again; a larger budget holds at once"
+    )
+    assert reasons["ns/new"] == f"Job 'ns/new' waits: {text}"
+    [unknown] = PendingReasons(spent(WhenSpent.DRAIN, at=None))
+    text = "how much group 'p' has used of its budget of 1 hours of gpu in all is read first; it takes a moment"
+    assert unknown.message == f"Job 'ns/new' waits: {text}"
 
 
 def test_pending_workload_names_the_group_that_stops_it() -> None:

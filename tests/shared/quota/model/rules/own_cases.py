@@ -25,6 +25,17 @@ def quotas(*entries: dict[str, Any]) -> dict[str, Any]:
     return {"quotas": list(entries)}
 
 
+def budgets(*found: dict[str, Any], flavors: int = 0) -> dict[str, Any]:
+    """The budgets of a group that covers cpu in the flavor `default`, or in so many others."""
+    entries = [{"flavor": f"f{at}", "min": {"cpu": 1}} for at in range(flavors)] or [{"min": {"cpu": 1}}]
+    return {"quotas": entries, "budgets": list(found)}
+
+
+def many_budgets(number: int) -> dict[str, Any]:
+    found = ({"resource": "cpu", "flavor": f"f{at}", "hours": 1, "period": "Day"} for at in range(number))
+    return budgets(*found, flavors=number)
+
+
 NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins and ends with a letter or digit"
 QUANTITY = "is out of range; a quantity is at least 0 and below 2^63 base units"
 TWO_ENTRIES = "two entries cover the same resources or none in common"
@@ -323,6 +334,60 @@ GROUP_CASES = {
         {"queueing": {"order": "User", "weights": {"": 1}}},
         '"" names nobody; write a namespace or a user of at most 253 characters',
         "spec.queueing.weights[]",
+    ),
+    "hours of a budget are not negative": Case(
+        "BadBudget",
+        budgets({"resource": "cpu", "hours": "0", "period": "Day"}),
+        budgets({"resource": "cpu", "hours": "-1", "period": "Day"}),
+        "hours of cpu are -1; write 0 or more",
+        "spec.budgets[0].hours",
+        by_schema=True,
+    ),
+    "a budget names a resource": Case(
+        "BadBudget",
+        budgets({"resource": "cpu", "hours": 1, "period": "Week"}),
+        budgets({"resource": "c p u", "hours": 1, "period": "Week"}),
+        'a budget names a resource "c p u"; write one such as cpu, memory or nvidia.com/gpu',
+        "spec.budgets[0].resource",
+    ),
+    "a budget names a flavor": Case(
+        "BadBudget",
+        budgets({"resource": "cpu", "flavor": "default", "hours": 1, "period": "Total"}),
+        budgets({"resource": "cpu", "flavor": "A100", "hours": 1, "period": "Total"}),
+        'a budget names a flavor "A100", which is not a name; leave it out for all',
+        "spec.budgets[0].flavor",
+    ),
+    "root borrows from no group": Case(
+        "BadBudget",
+        {"isParent": True, "budgets": [{"resource": "cpu", "hours": 1, "period": "Year", "whenSpent": "NoStart"}]},
+        {"isParent": True, "budgets": [{"resource": "cpu", "hours": 1, "period": "Year", "whenSpent": "NoBorrow"}]},
+        "root borrows from no group; write Warn, NoStart or Drain",
+        "spec.budgets[0].whenSpent",
+        name="root",
+    ),
+    "budgets of the same hours differ in what follows": Case(
+        "DuplicateBudget",
+        budgets(*({"resource": "cpu", "hours": 1, "period": "Day", "whenSpent": each} for each in ("Warn", "Drain"))),
+        budgets(*({"resource": "cpu", "hours": each, "period": "Day", "whenSpent": "Drain"} for each in (1, 2))),
+        "is of the same hours as budget 0, and Drain too; keep one",
+        "spec.budgets[1].whenSpent",
+        by_schema=True,
+    ),
+    "at most 16 budgets": Case(
+        "TooManyEntries",
+        many_budgets(16),
+        many_budgets(17),
+        "has 17 budgets, at most 16 are allowed; take some out",
+        "spec.budgets",
+        by_schema=True,
+    ),
+    "a budget has a period": Case(
+        "BadField",
+        budgets({"resource": "cpu", "hours": 1, "period": "Quarter"}),
+        budgets({"resource": "cpu", "hours": 1, "period": "Fortnight"}),
+        "is 'Fortnight'; write one of Day, Week, Month, Quarter, Year, Total",
+        "spec.budgets[0].period",
+        by_schema=True,
     ),
     "Exists has no values": Case(
         "BadNamespaceSelector",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from shared.quota.model import rules
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
 from shared.quota.model.rules.groups.hierarchy import cycle_heads
@@ -318,6 +319,20 @@ def test_a_weight_without_effect_is_accepted_with_a_warning(
     )
     unknown = rules.check_change(tree(""), tree("").with_group(edited), "a", Context(FLAVORS))
     assert bool(unknown.warnings) is (order is QueueOrder.AGE)
+
+
+def test_a_budget_of_what_no_entry_covers_is_accepted_with_a_warning() -> None:
+    def edited(resource: str, flavor: str) -> rules.Findings:
+        own = Budget(BudgetKey(resource, flavor, BudgetPeriod.DAY, "UTC"), 1000)
+        return rules.check_change(tree(""), tree("").with_group(replace(group("a 1"), budgets=(own,))), "a", CONTEXT)
+
+    assert edited("gpu", "") == edited("gpu", "default") == rules.NO_FINDINGS
+    [warning] = edited("cpu", "").warnings
+    assert warning.text == (
+        "QuotaGroup 'a' spec.budgets[0].resource: no entry covers cpu, so the budget has no effect; name it in min "
+        "(UnusedBudget)"
+    )
+    assert [each.rule for each in edited("gpu", "a100").warnings] == ["UnusedBudget"]
 
 
 def test_unknown_capacity_is_not_compared() -> None:

@@ -1,0 +1,108 @@
+"""How much of one budget is used, at any moment: exact, from what is added up and all changes of use since then.
+
+Between two changes use grows evenly, so what is used at `t` is `offset + rate * t`, and the moment at which an amount
+is reached is a division. Each change of use adds its part to both numbers.
+
+See docs/specification.md §2.11.
+"""
+
+from collections.abc import Iterable
+
+from shared.quota.measure.accounts.budget_periods import BudgetSpan, span_of
+from shared.quota.measure.accounts.courses import Course, use_areas
+from shared.quota.model.budgets.budget import BudgetKey
+from shared.resources import Amount
+
+
+class BudgetMeter:
+    """What is used for one budget key: `used` in `span` until `until`; nothing after it is added up.
+
+    `counted_since`: use before is not known. `current`: the period that the latest question was about.
+    """
+
+    def __init__(self, key: BudgetKey, span: BudgetSpan, counted_since: int, used: Amount = 0) -> None:
+        self.key = key
+        self.span = self.current = span
+        self.counted_since = max(counted_since, span.since)
+        self.used = used
+        self.until = self.counted_since
+        self.reached: dict[Amount, int] = {}
+        """amount -> when so much was used in the current period, of amounts that were asked for."""
+        self._level: Amount = 0
+        self._changes: list[tuple[int, Amount]] = []
+        """(milliseconds since 1970, by how much), on top of `_level`."""
+        self._latest = self._rate = self._offset = 0
+        self._count_again()
+
+    def add_up(self, course: Course, until: int) -> None:
+        """Add what was used until then; in a new period nothing of the one before is kept."""
+        if until >= self.span.until:
+            self.span = span_of(self.key, until)
+            self.used, self.counted_since = 0, self.span.since
+        begin = max(self.until, self.counted_since)
+        self.used += use_areas(course, begin, max(begin, until)).used
+        self.until = max(begin, until)
+
+    def anchor(self, level: Amount, changes: Iterable[tuple[int, Amount]]) -> None:
+        """Set how use goes on from `until`: changes before that count from there on."""
+        self._level, self._changes = level, list(changes)
+        self._count_again()
+
+    def observe(self, time: int, delta: Amount) -> None:
+        """Count a change of use that was seen just now."""
+        self._changes.append((time, delta))
+        self._count(time, delta)
+        self.reached = {amount: at for amount, at in self.reached.items() if at <= max(time, self._base)}
+
+    def used_at(self, now: int) -> Amount:
+        """Return what is used of the current period."""
+        self._advance(now)
+        return max(0, self._offset + self._rate * now)
+
+    def when_reached(self, amount: Amount, now: int) -> int | None:
+        """Return when so much was or will be used in the current period, at the present use; None: not in it."""
+        self._advance(now)
+        known = self.reached.get(amount)
+        if known is None:
+            known = self._reach(amount)
+            if known is not None and known <= now:
+                self.reached[amount] = known
+        return known if known is not None and known < self.current.until else None
+
+    def _reach(self, amount: Amount) -> int | None:
+        if self._offset + self._rate * self._latest < amount:
+            return -(-(amount - self._offset) // self._rate) if self._rate > 0 else None
+        used = self._begun_with
+        if used >= amount:
+            return self._base
+        for since, until, level in Course.of(self._level, self._changes).pieces(self._base, self._latest):
+            if used + level * (until - since) >= amount:
+                return since - (-(amount - used) // level)
+            used += level * (until - since)
+        return self._latest
+
+    def _advance(self, now: int) -> None:
+        """Go on to the period that the moment is in; a clock that goes back stays in the later one."""
+        if now >= self.current.until:
+            self.current, self.reached = span_of(self.key, now), {}
+            self._count_again()
+
+    @property
+    def _base(self) -> int:
+        return max(self.until, self.current.since, self.counted_since)
+
+    @property
+    def _begun_with(self) -> Amount:
+        return self.used if self.current == self.span else 0
+
+    def _count_again(self) -> None:
+        self._latest, self._rate, self._offset = self._base, 0, self._begun_with
+        self._count(self._base, self._level)
+        for time, delta in self._changes:
+            self._count(time, delta)
+
+    def _count(self, time: int, delta: Amount) -> None:
+        time = max(time, self._base)
+        self._latest = max(self._latest, time)
+        self._rate += delta
+        self._offset -= delta * time

@@ -1,0 +1,123 @@
+"""Budgets in a cluster: spent at the millisecond that follows from the admissions of the Jobs, and what follows."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, quota, wait_for
+
+pytestmark = pytest.mark.timeout(400)
+LONG = 120.0
+MILLI_CPU = 1000
+FIRM = {"quotree.dev/preemptible": "false"}
+
+
+def milliseconds(text: str) -> int:
+    return (datetime.fromisoformat(text) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def begin_of(job: Mapping[str, Any]) -> int:
+    admission = admission_of(job)
+    assert admission is not None
+    return milliseconds(admission["time"])
+
+
+def budget(hours: str, when: str, period: str = "Year") -> list[dict[str, Any]]:
+    """A budget of cpu; 10m hours are 36 seconds of one core. No year ends during a test that is not run on New Year."""
+    return [{"resource": "cpu", "hours": hours, "period": period, "whenSpent": when}]
+
+
+def tree(q: Quotree, budgets: list[dict[str, Any]], cpus: str = "16") -> None:
+    """research has a budget, and two leaves; the leader has seen it before anything runs."""
+    q.group("root", quotas=[quota(max=cpus)])
+    q.group("research", isParent=True, quotas=[quota(min="4")], budgets=budgets)
+    q.group("vision", parent="research", quotas=[quota(min="2")])
+    q.group("nlp", parent="research", quotas=[quota(min="2")])
+    wait_for(lambda: len(q.group_status("research").get("budgets", [])) == len(budgets), "the budgets are known", LONG)
+
+
+def spent_at(q: Quotree, at: int = 0, group: str = "research") -> int:
+    """When the status says that the budget was spent; 0: not yet."""
+    text = q.group_status(group)["budgets"][at].get("spentAt")
+    return 0 if text is None else milliseconds(text)
+
+
+def reached(amount: int, jobs: list[tuple[Mapping[str, Any], int]]) -> int:
+    """The first millisecond at which Jobs of so many cpus have used the amount, by their admissions alone."""
+    used, level, now = 0, 0, 0
+    for begin, cpus in sorted((begin_of(job), cpus) for job, cpus in jobs):
+        if level and used + level * (begin - now) >= amount:
+            break
+        used, level, now = used + level * (begin - now), level + cpus * MILLI_CPU, begin
+    return now - (-(amount - used) // level)
+
+
+def test_nothing_starts_in_the_subtree_from_the_millisecond_on_and_a_larger_budget_holds_at_once(q: Quotree) -> None:
+    q.lead()
+    tree(q, budget("10m", "NoStart"))
+    q.job("one", "vision", "2")
+    q.job("two", "nlp", "1")
+    wait_for(lambda: q.running() == {"one", "two"}, "both run", LONG)
+    wait_for(lambda: spent_at(q), "the budget is spent", LONG)
+    expected = reached(36_000 * MILLI_CPU, [(q.get_job("one"), 2), (q.get_job("two"), 1)])
+    assert spent_at(q) == expected
+    q.job("late", "nlp", "1")
+    wait_for(lambda: q.condition("nlp", "Stopped").get("status") == "True", "it is on hold", LONG)
+    wait_for(lambda: q.group_status("nlp")["workloads"]["pending"] == 1, "the late one is seen", LONG)
+    assert q.condition("research", "WithinBudget")["reason"] == "NoStart"
+    assert q.running() == {"one", "two"}
+    q.group("research", budgets=budget("100", "NoStart"))
+    wait_for(lambda: q.running() == {"one", "two", "late"}, "a larger budget lets it start", LONG)
+    wait_for(lambda: q.condition("research", "WithinBudget")["status"] == "True", "its status says so", LONG)
+    assert begin_of(q.get_job("late")) > expected
+
+
+def test_drain_evicts_what_is_preemptible_and_nothing_else(q: Quotree) -> None:
+    q.lead()
+    tree(q, [*budget("4m", "Warn"), *budget("8m", "Drain")])
+    q.job("loose", "vision", "2")
+    q.job("firm", "nlp", "1", labels=FIRM)
+    wait_for(lambda: q.running() == {"loose", "firm"}, "both run", LONG)
+    jobs = [(q.get_job("loose"), 2), (q.get_job("firm"), 1)]
+    evicted = wait_for(lambda: eviction_of(q.get_job("loose")), "it is drained", LONG) or {}
+    assert (evicted["reason"], evicted["rule"]) == ("GroupStopped", "StopPolicy")
+    wait_for(lambda: spent_at(q, 1), "the status says when", LONG)
+    assert (spent_at(q, 0), spent_at(q, 1)) == tuple(reached(each * MILLI_CPU, jobs) for each in (14_400, 28_800))
+    assert milliseconds(evicted["time"]) >= spent_at(q, 1)
+    assert q.running() == {"firm"}
+    assert eviction_of(q.get_job("firm")) is None
+
+
+def test_no_borrow_takes_back_what_was_borrowed(q: Quotree) -> None:
+    q.lead(reclaim={"gracePeriod": "0s"})
+    tree(q, budget("5m", "NoBorrow"))
+    q.job("within", "vision", "2")
+    q.job("beyond", "vision", "4")
+    wait_for(lambda: q.running() == {"within", "beyond"}, "vision borrows", LONG)
+    jobs = [(q.get_job("within"), 2), (q.get_job("beyond"), 4)]
+    evicted = wait_for(lambda: eviction_of(q.get_job("beyond")), "the borrowed one goes", LONG) or {}
+    assert evicted["rule"] == "Ceiling"
+    assert wait_for(lambda: spent_at(q), "the status says when", LONG) == reached(18_000 * MILLI_CPU, jobs)
+    q.job("own", "nlp", "2")
+    wait_for(lambda: q.running() == {"within", "own"}, "what is within min starts", LONG)
+
+
+def test_a_leader_that_is_killed_at_that_moment_changes_nothing(q: Quotree) -> None:
+    """It is dead while the budget is spent; the next one knows the moment, and starts nothing before it knows."""
+    q.lead()
+    tree(q, budget("10m", "NoStart"))
+    q.job("one", "vision", "4")
+    wait_for(lambda: q.running() == {"one"}, "it runs", LONG)
+    expected = reached(36_000 * MILLI_CPU, [(q.get_job("one"), 4)])
+    wait_for(lambda: datetime.now(UTC).timestamp() * 1000 > expected - 700, "it is nearly spent", LONG, every=0.05)
+    q.kill()
+    assert spent_at(q) == 0
+    q.job("late", "nlp", "1")
+    wait_for(lambda: datetime.now(UTC).timestamp() * 1000 > expected, "it is spent meanwhile", LONG, every=0.05)
+    q.release()
+    q.lead()
+    assert wait_for(lambda: spent_at(q), "the next leader knows", LONG) == expected
+    wait_for(lambda: q.condition("nlp", "Stopped").get("status") == "True", "it is on hold", LONG)
+    assert q.running() == {"one"}

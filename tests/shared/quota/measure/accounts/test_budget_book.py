@@ -1,0 +1,240 @@
+"""Budgets beside accounts: the same sums, spent at the same moment under every leader, and what the status keeps."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import msgspec
+import pytest
+
+from shared.api.quotagroup import QuotaGroupStatus
+from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
+from shared.quota.measure.accounts.account_book import AccountBook
+from shared.quota.measure.accounts.amounts import GroupAccount
+from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.quota.measure.accounts.written_accounts import read_account
+from shared.quota.measure.accounts.written_budgets import read_known, spent_as_shown
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
+from shared.quota.model.tree import Tree
+from tests.builders import NOW, after, evicting, running, world
+from tests.shared.quota.measure.accounts.test_sums import with_other_jobs
+from tests.shared.quota.measure.random_worlds import random_world
+from tests.trees import tree
+
+DRAWN = "root 16\n  p 8\n    a 4\n    b 4\n  c 8"
+TOMORROW = milliseconds(NOW + timedelta(days=1))
+
+
+def budget(gpu_seconds: int, when: WhenSpent = WhenSpent.NO_START, period: BudgetPeriod = BudgetPeriod.DAY) -> Budget:
+    """Seconds of gpu: hours are kept in thousandths, so only multiples of 18 are exact."""
+    assert gpu_seconds % 18 == 0
+    return Budget(BudgetKey("gpu", "", period, "UTC"), gpu_seconds * 1000 // 3600, when)
+
+
+def with_budgets_at(text: str, **groups: Budget) -> Tree:
+    found = tree(text)
+    for name, each in groups.items():
+        found = found.with_group(replace(found[name], budgets=(each,)))
+    return found
+
+
+def started(status: QuotaGroupStatus | None = None, group: str = "p") -> AccountBook:
+    book = AccountBook(UTC, keep=3)
+    shown = QuotaGroupStatus() if status is None else status
+    book.start({group: read_account(shown)} if status else {}, (), {group: read_known(shown)})
+    return book
+
+
+def spent_at(book: AccountBook, found: World, seconds: float) -> list[tuple[str, int]]:
+    """What is spent then, as one cycle judges it: (group, milliseconds after NOW)."""
+    spent = book.spent(found.tree, found, after(seconds))
+    book.after(found, after(seconds))
+    return [(name, each.at - milliseconds(NOW)) for name, own in spent.items() for each in own if each.at is not None]
+
+
+def test_a_budget_of_an_inner_node_is_spent_to_the_millisecond() -> None:
+    job, other = running("a", 3, "x", since=after(0.5)), running("b", 1, "y", since=after(7.25))
+    found = World.of(with_budgets_at(DRAWN, p=budget(90)), workloads=[job])
+    book = started()
+    assert spent_at(book, replace(found, workload_sets={}), 0) == []
+    assert spent_at(book, found, 1) == []
+    found = found.with_changes([(None, other)])
+    assert spent_at(book, found, 8) == []
+    # 3 gpu from 0.5 s: 20.25 gpu-seconds at 7.25 s; the rest of 69.75 with 4 gpu takes 17.4375 s.
+    assert book.next_change == after(24.688)
+    assert spent_at(book, found, 24.687) == []
+    assert spent_at(book, found, 24.688) == [("p", 24_688)]
+    assert book.budgets.spent == {"p": (SpentBudget(budget(90), milliseconds(after(24.688)), TOMORROW),)}
+
+
+def test_the_same_moment_is_found_by_a_leader_that_comes_later() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[job])
+    first = started()
+    for seconds in (0, 30, 66):
+        assert spent_at(first, found, seconds) == [("p", 60_000)] * (seconds > 60)
+    shown = written(first, found, QuotaGroupStatus(observed_generation=1), 66)
+    assert shown.accounted_until == after(61)
+    assert [each.spent_at for each in shown.budgets] == [after(60)]
+    second = started(shown)
+    assert spent_at(second, found, 500) == [("p", 60_000)]
+    third = started()  # without a status it counts from now on
+    assert spent_at(third, found, 500) == []
+    assert spent_at(third, found, 560) == [("p", 560_000)]
+
+
+def written(book: AccountBook, found: World, shown: QuotaGroupStatus, seconds: float) -> QuotaGroupStatus:
+    status = QuotaGroupStatus(observed_generation=1)
+    status = with_account(status, "p", shown, accounted_until("p", book, shown), book)
+    return with_budgets(status, found.tree["p"], shown, book, after(seconds))
+
+
+def test_leader_that_knows_nothing_yet_starts_nothing_where_a_budget_binds() -> None:
+    found = World.of(with_budgets_at(DRAWN, p=budget(90), c=budget(90, WhenSpent.WARN)))
+    book = AccountBook(UTC, keep=3)
+    assert book.spent(found.tree, found, NOW) == {"p": (SpentBudget(budget(90), None, None),)}
+
+
+def test_larger_budget_and_new_day_end_it_at_once() -> None:
+    job = running("a", 3, "x", since=NOW - timedelta(days=1))
+    found = World.of(with_budgets_at(DRAWN, p=budget(90)), workloads=[job])
+    book = started()
+    assert spent_at(book, found, -40) == []
+    assert spent_at(book, found, -10) == [("p", -10_000)]
+    larger = replace(found, tree=with_budgets_at(DRAWN, p=budget(180)))
+    assert spent_at(book, larger, -9.999) == []
+    assert spent_at(book, found, -9.998)[0][0] == "p"
+    assert book.next_change == NOW
+    assert spent_at(book, found, 0) == []
+    assert spent_at(book, found, 30) == [("p", 30_000)]
+
+
+def test_end_that_is_seen_late_is_counted_before_anything_follows() -> None:
+    """The cycle that would drain the group sees in the same moment that its Job had ended before."""
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(90)), workloads=[job])
+    book = started()
+    assert spent_at(book, found, 0) == []
+    book.finish("x", after(29))
+    assert spent_at(book, found.with_changes([(job, None)]), 30.001) == []
+
+
+def test_a_month_that_is_known_counts_for_a_budget_that_is_new() -> None:
+    job = running("a", 1, "x", since=NOW - timedelta(days=3))
+    found = world(DRAWN, [job])
+    book = started()
+    for seconds in (0, 70):
+        spent_at(book, found, seconds)
+    month = replace(found, tree=with_budgets_at(DRAWN, p=budget(180, period=BudgetPeriod.MONTH)))
+    assert spent_at(book, month, 100) == []
+    assert book.next_change == after(130)  # of the next sums; the budget is spent later
+    assert spent_at(book, month, 180) == [("p", 180_000)]
+    quarter = replace(found, tree=with_budgets_at(DRAWN, p=budget(360, period=BudgetPeriod.YEAR)))
+    assert spent_at(book, quarter, 360) == [("p", 360_000)]
+
+
+def test_what_is_written_is_what_is_added_up_and_a_stale_account_keeps_its_amount() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(1800)), workloads=[job])
+    book = started()
+    shown = QuotaGroupStatus(observed_generation=1)
+    spent_at(book, found, 0)
+    shown = written(book, found, shown, 1)
+    assert (shown.accounted_until, shown.budgets[0].used) == (after(-5), "0")
+    spent_at(book, found, 66)
+    shown = written(book, found, shown, 66)
+    assert (shown.accounted_until, shown.budgets[0].used) == (after(61), str(3 * 61_000))
+    assert (shown.budgets[0].used_hours, shown.budgets[0].expected_at) == ("0.05", after(600))
+    book.after(found.with_changes([(job, None)]), after(70))
+    edited = replace(
+        found.with_changes([(job, None)]), tree=with_budgets_at(DRAWN.replace("a 4", "a 3"), p=budget(1800))
+    )
+    spent_at(book, edited, 71)
+    later = written(book, edited, shown, 71)
+    assert (later.accounted_until, later.budgets[0].used) == (after(61), str(3 * 61_000))
+    assert later.budgets[0].expected_at is None
+    assert msgspec.json.decode(msgspec.json.encode(later), type=QuotaGroupStatus) == later
+
+
+def test_those_who_do_not_lead_take_it_from_the_status() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[job])
+    book = started()
+    for seconds in (0, 61):
+        spent_at(book, found, seconds)
+    shown = written(book, found, QuotaGroupStatus(observed_generation=1), 61)
+    assert spent_as_shown(found.tree, [("p", shown)], after(61)) == book.budgets.spent
+    assert spent_as_shown(found.tree, [("p", shown)], NOW + timedelta(days=1)) == {}
+    assert spent_as_shown(with_budgets_at(DRAWN, p=budget(360)), [("p", shown)], after(61)) == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_budget_of_a_month_has_the_amount_of_the_account(seed: int) -> None:
+    """In random worlds, at every group, over edits of the tree, a month's end, and leaders that follow each other."""
+    dice = Random(seed)
+    found, now = random_world(dice), NOW - timedelta(minutes=10)
+    found = replace(found, tree=budgeted(found.tree, found.tree.groups))
+    book = AccountBook(UTC, keep=36)
+    book.start({}, ())
+    for step in range(30):
+        book.spent(found.tree, found, now)
+        book.after(found, now)
+        if dice.random() < 0.1:
+            book = next_leader(book, found, now)
+        now += timedelta(milliseconds=dice.randint(1, 70_000))
+        found = with_other_jobs(dice, found, step)
+        if dice.random() < 0.1:
+            name = dice.choice(sorted(found.tree.groups))
+            lends = replace(found.tree[name], allow_lending=not found.tree[name].allow_lending)
+            found = replace(found, tree=found.tree.with_group(lends))
+    assert_same_amounts(book, now)
+
+
+def budgeted(found: Tree, names: Iterable[str]) -> Tree:
+    keys = [BudgetKey(resource, "", BudgetPeriod.MONTH, "UTC") for resource in ("cpu", "gpu")]
+    own = tuple(Budget(key, 10**9) for key in (*keys, BudgetKey("cpu", "a", BudgetPeriod.MONTH, "UTC")))
+    for name in sorted(names):
+        found = found.with_group(replace(found[name], budgets=own))
+    return found
+
+
+def next_leader(book: AccountBook, found: World, now: datetime) -> AccountBook:
+    """Go on from what the statuses would show."""
+    shown = QuotaGroupStatus()
+    known = {
+        name: read_known(with_budgets(status_of(book.accounts.get(name)), group, shown, book, now))
+        for name, group in found.tree.groups.items()
+    }
+    after = AccountBook(UTC, keep=36)
+    after.start(dict(book.accounts), (), known)
+    after.spent(found.tree, found, now)
+    return after
+
+
+def status_of(account: GroupAccount | None) -> QuotaGroupStatus:
+    until = None if account is None else account.until
+    return QuotaGroupStatus(accounted_until=NOW if until is None else moment_at(until))
+
+
+def assert_same_amounts(book: AccountBook, now: datetime) -> None:
+    compared = 0
+    for name, meters in book.budgets.meters.items():
+        account = book.accounts.get(name, GroupAccount())
+        for key, meter in meters.items():
+            month = moment_at(meter.span.since).strftime("%Y-%m")
+            used = sum(each.used for own, each in account.period(month).keys.items() if key.counts(own))
+            assert (name, key, meter.used) == (name, key, used)
+            compared += used > 0
+    assert compared > 0
+
+
+def test_eviction_and_return_count_once() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[job])
+    book = started()
+    assert spent_at(book, found, 0) == []
+    victim = evicting(job, at=after(10))
+    assert spent_at(book, found.with_changes([(job, victim)]), 10) == []
+    assert book.next_change == after(60)
