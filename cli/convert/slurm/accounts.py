@@ -1,4 +1,7 @@
-"""Slurm's accounts as groups: fairshare is the weight, GrpTRES max, MaxWall maxRunTime. What limits users is named."""
+"""Slurm's accounts as groups: fairshare is the weight, GrpTRES max, MaxWall maxRunTime, GrpTRESMins budgets.
+
+What limits users is named.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,10 +13,13 @@ from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cove
 from cli.convert.slurm.records import SlurmRecord
 from cli.convert.weights import Weights
 from shared.api.durations import LONGEST, SHORTEST_RUN_TIME, write_duration
+from shared.quota.model.budgets.budget import write_hours
+from shared.resources import Amount
 
 _TRES: Final = {"cpu": "cpu", "mem": "memory", "gres/gpu": "nvidia.com/gpu"}
 _MEGABYTES: Final = re.compile(r"[0-9]+")
 _SUFFIXED: Final = re.compile(r"([0-9.]+)([KMGTP])")
+_MINUTES: Final = "GrpTRESMins"
 _INHERITED: Final = "parent"
 _DESCRIPTIONS: Final = frozenset({"Description", "Organization", "DefaultAccount", "AdminLevel"})
 _DEFAULTS: Final = {("Fairshare", "1"), ("QOS", "normal"), ("Def QOS", "normal"), ("DefaultQOS", "normal")}
@@ -23,7 +29,6 @@ _RUN: Final = "is left out: a user has no limit of run time of their own; write 
 _JOB: Final = "is left out: a limit of one job has no counterpart; kube's LimitRange bounds pods"
 _NUMBER: Final = "is left out: a number of jobs has no counterpart; a ResourceQuota counts them"
 _LOSSES: Final = {
-    "GrpTRESMins": _TIME,
     "GrpTRESRunMins": _TIME,
     "MaxTRESMins": _TIME,
     "MaxTRESMinsPerJob": _TIME,
@@ -39,6 +44,10 @@ _LOSSES: Final = {
     "MaxSubmitJobs": _NUMBER,
     "Priority": "is left out: write a PriorityClass",
 }
+_BUDGETED: Final = (
+    "becomes budgets of all time, and what runs goes on when they are spent; where Slurm's usage decays or is reset "
+    "(PriorityUsageResetPeriod), write that period, and whenSpent: Drain to stop what runs"
+)
 _BY_USER: Final = (
     "users of an account share its group in the order of their jobs: limits and fairness by user have no counterpart"
 )
@@ -53,6 +62,7 @@ def convert_slurm(records: Sequence[SlurmRecord], made: Conversion) -> None:
         named.append(NamedParent(draft, record.name, record.parent))
         _set_max(draft, record, made)
         _set_run_time(draft, record, made)
+        _set_budgets(draft, record, made)
         share = record.options.get("Fairshare", "1")
         if share == _INHERITED:
             made.note(
@@ -120,6 +130,28 @@ def _wall_time(text: str) -> timedelta | None:
     return found if SHORTEST_RUN_TIME <= found <= LONGEST else None
 
 
+def _set_budgets(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> None:
+    """Give the group its minutes of a resource as a budget of hours that never begins again."""
+    budgets = []
+    for part in filter(None, record.options.get(_MINUTES, "").split(",")):
+        name, _, amount = part.partition("=")
+        resource = _TRES.get(name)
+        if resource is None:
+            made.note(record.manifest, _MINUTES, f"{part} is left out: no resource of pods is counted by that name")
+        elif amount != "-1":
+            minutes = read_one(record.manifest, _MINUTES, resource, _quantity(resource, amount))
+            hours = _hours(resource, minutes)
+            budgets.append({"resource": resource, "hours": hours, "period": "Total", "whenSpent": "NoStart"})
+    if budgets:
+        draft.spec["budgets"] = budgets
+        made.note(record.manifest, _MINUTES, _BUDGETED)
+
+
+def _hours(resource: str, minutes: Amount) -> str:
+    """Return base units times minutes as hours of a budget, rounded up to a thousandth."""
+    return write_hours(-(-minutes * (1 if resource == "cpu" else 1000) // 60))
+
+
 def _quantity(resource: str, amount: str) -> str:
     """Return the amount as Kubernetes writes it. Slurm's memory is in MiB, or has a suffix of powers of 1024."""
     if resource != "memory":
@@ -132,7 +164,7 @@ def _quantity(resource: str, amount: str) -> str:
 
 def _note_losses(record: SlurmRecord, made: Conversion) -> None:
     for key, value in record.options.items():
-        carried = record.kind == "Account" and key in ("GrpTRES", "Fairshare", _WALL)
+        carried = record.kind == "Account" and key in ("GrpTRES", _MINUTES, "Fairshare", _WALL)
         if not (carried or key in _DESCRIPTIONS or (key, value) in _DEFAULTS):
             text = _LOSSES.get(key, "has no counterpart and is left out")
             made.note(record.manifest, key, f"{value} {text}")

@@ -24,7 +24,6 @@ from shared.cluster.state.observed.projections import FinishedOwner, GroupStatus
 from shared.cluster.state.owners_and_pods import OwnersAndPods
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.accounts.account_book import AccountBook
-from shared.quota.measure.accounts.written_budgets import spent_as_shown
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.model.devices import DeviceSource
@@ -157,19 +156,10 @@ class ClusterState:
     def world_at(self, now: datetime) -> World:
         """`world()` at that moment: without lost nodes, with past use added up, and with what follows from budgets."""
         self.advance(now)
-        world = self._with_spent(self.world(), now)
+        world = self.tree.put_spent_into(self.world(), now, self.accounts)
         self.history = self.history.after(world, now)
         self._world = self.history.put_into(world)
         return self._world
-
-    def _with_spent(self, world: World, now: datetime) -> World:
-        """Return the world with what follows from the budgets that are spent at that moment."""
-        tree = self._tree.in_force
-        if self.accounts is None:
-            spent = spent_as_shown(tree, ((name, each.status) for name, each in self.groups.items()), now)
-        else:
-            spent = self.accounts.spent(tree, world, now)
-        return world if spent == world.spent else world.with_tree(self._tree).with_spent(spent)
 
     def set_aside(self, part: WorldPart, error: Exception) -> bool:
         """Let this object count as little as possible until it changes; False: it is another one by now.

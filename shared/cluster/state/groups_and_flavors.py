@@ -9,6 +9,8 @@ from shared.cluster.state.faults.register import Faults
 from shared.cluster.state.faults.tree_reading import read_tree
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.watch.cache import Change, transitions
+from shared.quota.measure.accounts.account_book import AccountBook
+from shared.quota.measure.accounts.written_budgets import spent_as_shown
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.in_force import DatedTree
@@ -48,6 +50,18 @@ class GroupsAndFlavors:
         )
         self.changed = False
         return replace(world, flavors=flavors, inactive=inactive).with_tree(self._tree)
+
+    def put_spent_into(self, world: World, now: datetime, accounts: AccountBook | None) -> World:
+        """Return the world with what follows from the budgets that are spent at that moment.
+
+        Without accounts, because this process does not lead, the statuses say which.
+        """
+        tree = self._tree.in_force
+        if accounts is None:
+            spent = spent_as_shown(tree, ((name, each.status) for name, each in self.groups.items()), now)
+        else:
+            spent = accounts.spent(tree, world, now)
+        return world if spent == world.spent else world.with_tree(self._tree).with_spent(spent)
 
     def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> bool:
         """Process changes of QuotaGroups; return whether other namespaces can be admitted than before.

@@ -42,8 +42,9 @@ def test_accounts_of_a_dump_become_groups_with_their_shares(tmp_path: Path) -> N
             "no resource of pods is counted by that name"
         ),
         (
-            "manifests.yaml:6: Account/bio_lab GrpTRESMins: cpu=5000 is left out: "
-            "budgets of resources times time have no counterpart"
+            "manifests.yaml:6: Account/bio_lab GrpTRESMins: becomes budgets of all time, and what runs goes on when "
+            "they are spent; where Slurm's usage decays or is reset (PriorityUsageResetPeriod), write that period, and "
+            "whenSpent: Drain to stop what runs"
         ),
         (
             "manifests.yaml:8: Account/theory Fairshare: is parent: its users compete with those of other accounts; "
@@ -77,6 +78,18 @@ def test_wall_time_that_is_none_is_named(tmp_path: Path, written: str) -> None:
         False,
         [f"manifests.yaml:2: Account/physics MaxWallDurationPerJob: {written} is no time; left out"],
     )
+
+
+def test_minutes_become_hours_that_are_exact_to_a_thousandth(tmp_path: Path) -> None:
+    minutes = "cpu=5000,mem=6000,gres/gpu=60,node=4,billing=-1"
+    made = Converted(tmp_path, f"Cluster - 'hpc':Fairshare=1\nParent - 'root'\nAccount - 'bio':GrpTRESMins={minutes}\n")
+    budgets = {each["resource"]: each["hours"] for each in made.spec("bio")["budgets"]}
+    assert budgets == {"cpu": "83.334", "memory": str(100 * 2**20), "nvidia.com/gpu": "1"}
+    assert {(each["period"], each["whenSpent"]) for each in made.spec("bio")["budgets"]} == {("Total", "NoStart")}
+    assert [each for each in made.notes if "left out" in each] == [
+        f"manifests.yaml:3: Account/bio GrpTRESMins: {each} is left out: no resource of pods is counted by that name"
+        for each in ("node=4", "billing=-1")
+    ]
 
 
 def test_table_of_associations_is_read_like_a_dump(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Budgets in a cluster: spent at the millisecond that follows from the admissions of the Jobs, and what follows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -44,7 +44,7 @@ def spent_at(q: Quotree, at: int = 0, group: str = "research") -> int:
     return 0 if text is None else milliseconds(text)
 
 
-def reached(amount: int, jobs: list[tuple[Mapping[str, Any], int]]) -> int:
+def reached(amount: int, jobs: Sequence[tuple[Mapping[str, Any], int]]) -> int:
     """The first millisecond at which Jobs of so many cpus have used the amount, by their admissions alone."""
     used, level, now = 0, 0, 0
     for begin, cpus in sorted((begin_of(job), cpus) for job, cpus in jobs):

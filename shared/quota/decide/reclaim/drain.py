@@ -1,8 +1,8 @@
 """Unconditional evictions: from draining groups, of failed starts, and at the end of a run time.
 
-Neither grace nor notice applies, but to the last, which was told before. Non preemptible workloads are evicted too, unless a
-spent budget is what drains the group, but none whose start is not acknowledged yet. See docs/specification.md §4.10,
-§7.14 and §8.2.
+Neither grace nor notice applies, but to the last, which was told before. Non preemptible workloads are evicted too,
+unless a spent budget is what drains the group, but none whose start is not acknowledged yet. See
+docs/specification.md §4.10, §7.14 and §8.2.
 """
 
 from collections.abc import Iterable

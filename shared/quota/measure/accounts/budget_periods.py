@@ -3,7 +3,7 @@
 Times are whole milliseconds since 1970. See docs/specification.md §2.11.
 """
 
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import Final, NamedTuple
 
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
@@ -34,14 +34,18 @@ def span_of(key: BudgetKey, time: int) -> BudgetSpan:
 def _days(period: BudgetPeriod, day: date) -> tuple[date, date]:
     """Return the first day of the period that this day is in, and the first one after it."""
     if period is BudgetPeriod.DAY:
-        return day, day + timedelta(days=1)
+        return day, _day_after(day, 1)
     if period is BudgetPeriod.WEEK:
-        monday = day - timedelta(days=day.weekday())
-        return monday, monday + timedelta(days=7)
+        monday = _day_after(day, -day.weekday())
+        return monday, _day_after(monday, 7)
     months = MONTHS[period]
     first = date(day.year, (day.month - 1) // months * months + 1, 1)
     year, month = divmod(first.year * 12 + first.month - 1 + months, 12)
     return first, date(year, month + 1, 1)
+
+
+def _day_after(day: date, number: int) -> date:
+    return date.fromordinal(day.toordinal() + number)
 
 
 def _midnight(day: date, zone: tzinfo) -> int:
