@@ -30,6 +30,8 @@ COMMANDS: Final = {
     ),
     "open": ("cli.commands.changing.switches:open_", "Remove the stopPolicy of a group."),
     "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
+    "record": ("cli.commands.record:command", "Record what enters the live cluster, as a log to replay."),
+    "replay": ("cli.commands.offline.replay:command", "Live through a log under its tree or another one."),
     "report": ("cli.commands.report:command", "Report what the groups used in a month."),
     "resume": ("cli.commands.changing.switches:resume", "Let a held or deactivated workload start again."),
     "schema": (

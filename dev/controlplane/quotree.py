@@ -59,16 +59,20 @@ class Quotree:
         """The folder of `quotree` and `kubectl-quotree`."""
         return Path(sys.executable).parent
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        path = f"{self.cluster.binaries.kubectl.parent}:{os.environ.get('PATH', '')}"
+        return {**os.environ, "PATH": path, "KUBECONFIG": str(self.cluster.kubeconfig)}
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        """Start `quotree WORDS`; the caller ends it."""
+        command = [str(self.commands / "quotree"), *words]
+        return subprocess.Popen(command, text=True, env=self._environment)
+
     def command(self, *words: str, check: bool = True) -> str:
         """Return what `quotree WORDS` prints. Raises ControlPlaneError with its words when `check` and it fails."""
-        path = f"{self.cluster.binaries.kubectl.parent}:{os.environ.get('PATH', '')}"
-        done = subprocess.run(
-            [str(self.commands / "quotree"), *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PATH": path, "KUBECONFIG": str(self.cluster.kubeconfig)},
-        )
+        command = [str(self.commands / "quotree"), *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self._environment)
         if check and done.returncode:
             raise ControlPlaneError(
                 f"quotree {' '.join(words)} ended with code {done.returncode}: {done.stderr.strip()}"

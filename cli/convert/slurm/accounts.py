@@ -3,7 +3,6 @@
 What limits users is named.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
@@ -11,14 +10,12 @@ from typing import Final
 from cli.convert.conversion import Conversion, read_one
 from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_parents, cover_requested, set_parents
 from cli.convert.slurm.records import SlurmRecord
+from cli.convert.slurm.tres import RESOURCES, tres_quantity
 from cli.convert.weights import Weights
 from shared.api.durations import LONGEST, SHORTEST_RUN_TIME, write_duration
 from shared.quota.model.budgets.budget import write_hours
 from shared.resources import Amount
 
-_TRES: Final = {"cpu": "cpu", "mem": "memory", "gres/gpu": "nvidia.com/gpu"}
-_MEGABYTES: Final = re.compile(r"[0-9]+")
-_SUFFIXED: Final = re.compile(r"([0-9.]+)([KMGTP])")
 _MINUTES: Final = "GrpTRESMins"
 _INHERITED: Final = "parent"
 _DESCRIPTIONS: Final = frozenset({"Description", "Organization", "DefaultAccount", "AdminLevel"})
@@ -92,11 +89,11 @@ def _group_name(account: str) -> str:
 def _set_max(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> None:
     for part in filter(None, record.options.get("GrpTRES", "").split(",")):
         name, _, amount = part.partition("=")
-        resource = _TRES.get(name)
+        resource = RESOURCES.get(name)
         if resource is None:
             made.note(record.manifest, "GrpTRES", f"{part} is left out: no resource of pods is counted by that name")
         elif amount != "-1":
-            quantity = _quantity(resource, amount)
+            quantity = tres_quantity(resource, amount)
             draft.set("max", {resource: read_one(record.manifest, "GrpTRES", resource, quantity)})
 
 
@@ -135,11 +132,11 @@ def _set_budgets(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) 
     budgets = []
     for part in filter(None, record.options.get(_MINUTES, "").split(",")):
         name, _, amount = part.partition("=")
-        resource = _TRES.get(name)
+        resource = RESOURCES.get(name)
         if resource is None:
             made.note(record.manifest, _MINUTES, f"{part} is left out: no resource of pods is counted by that name")
         elif amount != "-1":
-            minutes = read_one(record.manifest, _MINUTES, resource, _quantity(resource, amount))
+            minutes = read_one(record.manifest, _MINUTES, resource, tres_quantity(resource, amount))
             hours = _hours(resource, minutes)
             budgets.append({"resource": resource, "hours": hours, "period": "Total", "whenSpent": "NoStart"})
     if budgets:
@@ -150,16 +147,6 @@ def _set_budgets(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) 
 def _hours(resource: str, minutes: Amount) -> str:
     """Return base units times minutes as hours of a budget, rounded up to a thousandth."""
     return write_hours(-(-minutes * (1 if resource == "cpu" else 1000) // 60))
-
-
-def _quantity(resource: str, amount: str) -> str:
-    """Return the amount as Kubernetes writes it. Slurm's memory is in MiB, or has a suffix of powers of 1024."""
-    if resource != "memory":
-        return amount
-    if _MEGABYTES.fullmatch(amount):
-        return f"{amount}Mi"
-    found = _SUFFIXED.fullmatch(amount)
-    return f"{found[1]}{found[2]}i" if found else amount
 
 
 def _note_losses(record: SlurmRecord, made: Conversion) -> None:

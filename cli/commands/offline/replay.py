@@ -1,0 +1,124 @@
+"""`quotree replay`: what entered a cluster in the past, lived through under its own tree or another one.
+
+See docs/replay.md.
+"""
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+
+import click
+
+from cli.read.manifests import Manifest, UnreadableFile, read_manifests
+from cli.read.options import read_duration
+from cli.read.questions import Question, read_question, read_settings
+from cli.render.data import print_data
+from cli.render.listing import ListColumn, ListOutput
+from cli.render.replay_tables import TITLES, cells, html, markdown, replay_as_data, replayed_as_data
+from cli.render.terminal import width
+from cli.replay.group_rows import replay_rows
+from cli.replay.lives import replay
+from cli.replay.mapping import LogMapping
+from cli.replay.object_log import ObjectLog, is_object_log
+from cli.replay.past import PastLog
+from cli.replay.recorded import read_recorded
+from cli.replay.sacct import is_sacct, read_sacct
+from cli.replay.table import read_table
+from shared.kinds.kind import Kinds
+from shared.problems import Problem
+from shared.process.cluster_settings import known_kinds
+from shared.process.settings import load_settings
+from shared.quota.model.settings import QuotaSettings
+
+
+@click.command("replay")
+@click.argument("log", type=click.Path())
+@click.option(
+    "-f", "--filename", "files", multiple=True, type=click.Path(), help="The tree in place of the recorded one."
+)
+@click.option("--mapping", "mapping_file", type=click.Path(), help="How a log of another system is said here.")
+@click.option("--capacity", multiple=True, metavar="FLAVOR:RES=QTY,…", help="Root's capacity for these keys.")
+@click.option("--settings", "settings_file", type=click.Path(), metavar="FILE", help="A settings file of Quotree.")
+@click.option("--gather", default="1s", show_default=True, help="Changes so close together are decided on together.")
+@click.option(
+    "-o", "--output", default="table", show_default=True, type=click.Choice(["table", "json", "markdown", "html"])
+)
+def command(
+    log: str, files: tuple[str, ...], mapping_file: str | None, capacity: tuple[str, ...],
+    settings_file: str | None, gather: str, output: str,
+) -> None:  # fmt: skip
+    """Live through LOG: of `quotree record`, of Slurm's `sacct --parsable2`, or a CSV table with --mapping.
+
+    Prints for each group how long its workloads waited, what was used and what was evicted, and how many started
+    earlier or later than they did. A workload runs as long as it did, and its whole time again after an eviction.
+    """
+    settings = read_settings(settings_file, capacity)
+    mapping = LogMapping() if mapping_file is None else load_settings(mapping_file, LogMapping)
+    tree = read_manifests(files) if files else None
+    past, question = _read(log, mapping, tree, settings, known_kinds(settings_file))
+    world = question.world_at(past.begin)
+    there = [each.workload for each in past.workloads if each.workload.admission is not None]
+    world = world.with_changes((None, each) for each in there)
+    progress = _progress(past) if sys.stderr.isatty() else None
+    replayed = replay(past, world, read_duration(gather), progress)
+    rows = replay_rows(replayed, world.tree)
+    notes = _notes(past)
+    if output == "markdown":
+        click.echo(markdown(rows, notes), nl=False)
+    elif output == "html":
+        click.echo(html(rows, notes), nl=False)
+    elif output == "json":
+        data = {"begin": past.begin.isoformat(), "end": past.end.isoformat(), "notes": notes}
+        workloads = [replayed_as_data(each) for each in replayed.workloads]
+        print_data({**data, "items": [replay_as_data(row) for row in rows], "workloads": workloads}, "json")
+    else:
+        columns = [ListColumn(title.upper(), title, rank=place) for place, title in enumerate(TITLES)]
+        shown = [dict(zip(TITLES, cells(row), strict=True)) for row in rows]
+        ListOutput(width=width()).print(shown, columns, TITLES[0])
+        for note in notes:
+            click.echo(f"quotree: {note}", err=True)
+
+
+def _read(
+    log: str, mapping: LogMapping, tree: list[Manifest] | None, settings: QuotaSettings, kinds: Kinds | None
+) -> tuple[PastLog, Question]:
+    first = _first_line(log)
+    if is_object_log(first):
+        recorded = read_recorded(log, settings, kinds, tree)
+        return recorded.log, recorded.question
+    if tree is None:
+        raise Problem(f"{log} has no tree: name one with -f")
+    question = read_question(tree, settings, kinds=kinds)
+    return (read_sacct(log, mapping) if is_sacct(first) else read_table(log, mapping)), question
+
+
+def _first_line(log: str) -> str:
+    try:
+        with ObjectLog(log).write("rt") as file:
+            return file.readline()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise UnreadableFile(log, None, f"cannot be read: {error}") from error
+
+
+def _notes(past: PastLog) -> list[str]:
+    unknown = sum(each.run_time is None and each.left is None for each in past.workloads)
+    notes = past.unread.lines()
+    if unknown:
+        notes.append(f"workloads that did not end in the log: {unknown}; once started, they run to its end")
+    return notes
+
+
+def _progress(past: PastLog) -> Callable[[datetime], None]:
+    """Return what shows how far it is, on one line of standard error."""
+    whole = (past.end - past.begin).total_seconds() or 1
+
+    def show(now: datetime) -> None:
+        percent = int((now - past.begin).total_seconds() / whole * 100)
+        if percent != shown[0]:
+            shown[0] = percent
+            click.echo(
+                f"\rquotree: {percent} % of {past.begin:%Y-%m-%d} to {past.end:%Y-%m-%d}", err=True, nl=percent >= 100
+            )
+
+    shown = [-1]
+    return show

@@ -1,0 +1,55 @@
+"""What a log says of the past, whatever wrote it: workloads that came, when they started and ended, and edits."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from shared.quota.decide.simulate.timeline import TimedEdit
+from shared.quota.model.workload import Workload
+
+_LISTED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PastWorkload:
+    """One workload of a log, as it came: waiting, or running if it was there when the log begins."""
+
+    workload: Workload
+    run_time: timedelta | None
+    """How long its last run took; None: it did not end in the log."""
+    starts: tuple[datetime, ...] = ()
+    evictions: tuple[datetime, ...] = ()
+    left: datetime | None = None
+    """When its owner took it away before it had ended; None: never."""
+
+
+@dataclass(slots=True)
+class UnreadLines:
+    """Lines of a log that could not be read: how many, and the first of them."""
+
+    number: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, line: int, reason: str) -> None:
+        """Count one more."""
+        self.number += 1
+        if len(self.first) < _LISTED:
+            self.first.append(f"line {line}: {reason}")
+
+    def lines(self) -> list[str]:
+        """Return sentences about them; none if all were read."""
+        if not self.number:
+            return []
+        more = [f"and {self.number - len(self.first)} more"] if self.number > len(self.first) else []
+        return [f"{self.number} line{'' if self.number == 1 else 's'} left out", *self.first, *more]
+
+
+@dataclass(frozen=True, slots=True)
+class PastLog:
+    """A log from its first moment to its last, in the order of arrivals."""
+
+    begin: datetime
+    end: datetime
+    workloads: tuple[PastWorkload, ...]
+    edits: tuple[TimedEdit, ...] = ()
+    unread: UnreadLines = field(default_factory=UnreadLines)

@@ -1,0 +1,192 @@
+"""Reads the log of `quotree record`: what its objects say of workloads that came, started, were evicted and ended."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from cli.read.manifests import Manifest, manifests_in
+from cli.read.objects import READ_KINDS, object_name
+from cli.read.questions import Question, read_question
+from cli.replay.object_log import ObjectLog
+from cli.replay.past import PastLog, PastWorkload, UnreadLines
+from shared.api.annotations import OWN_ANNOTATIONS, read_annotations
+from shared.json_data import Json
+from shared.kinds.kind import Kinds
+from shared.problems import Problem
+from shared.quota.decide.simulate.timeline import TimedEdit
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.workload import Workload
+
+_OF_WORKLOADS: Final = frozenset({"Job", "Pod"})
+_OVER: Final = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
+_PHASES: Final = frozenset({"Succeeded", "Failed"})
+
+
+@dataclass(slots=True)
+class _SeenObject:
+    """What the versions of one object say."""
+
+    manifest: Manifest
+    first: datetime
+    starts: set[datetime] = field(default_factory=set)
+    evictions: set[datetime] = field(default_factory=set)
+    ended: datetime | None = None
+    gone: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCluster:
+    """A log and the objects that stood when it begins, without workloads."""
+
+    log: PastLog
+    question: Question
+
+
+def read_recorded(
+    path: str, settings: QuotaSettings, kinds: Kinds | None, tree: Iterable[Manifest] | None
+) -> RecordedCluster:
+    """Return the log in the file. `tree`: objects in place of its QuotaGroups and flavors. Raises Problem."""
+    reading = _Reading([*tree] if tree is not None else None)
+    unread = UnreadLines()
+    for line in ObjectLog(path).lines(unread):
+        reading.observe(line.time.astimezone(UTC), line.object, line.deleted)
+    if not reading.times:
+        raise Problem("; ".join([f"{path}: holds no object", *unread.lines()]))
+    return reading.recorded(settings, kinds, unread)
+
+
+class _Reading:
+    def __init__(self, tree: list[Manifest] | None) -> None:
+        self.times: list[datetime] = []
+        """The first and the last moment of the log."""
+        self._given = tree
+        self._standing: dict[str, Manifest] = {object_name(each): each for each in tree or ()}
+        self._seen: dict[str, _SeenObject] = {}
+        self._stages: list[tuple[datetime, dict[str, Manifest]]] = []
+        """The standing objects after each change of them."""
+
+    def observe(self, time: datetime, body: Json | None, deleted: str) -> None:
+        """Take in one line."""
+        self.times = [min([*self.times[:1], time]), max([*self.times[1:], time])]
+        if body is not None:
+            (manifest,) = manifests_in([body], "log")
+            if (manifest.api_version, manifest.kind) in READ_KINDS and manifest.kind not in _OF_WORKLOADS:
+                self._stand(time, object_name(manifest), manifest)
+            else:
+                self._live(time, manifest)
+        elif deleted in self._standing:
+            self._stand(time, deleted, None)
+        elif deleted in self._seen:
+            self._seen[deleted].gone = time
+
+    def _stand(self, time: datetime, name: str, manifest: Manifest | None) -> None:
+        if self._given is not None and name.startswith(("QuotaGroup/", "ResourceFlavor/")):
+            return
+        standing = {key: each for key, each in self._standing.items() if key != name}
+        self._standing = standing if manifest is None else {**standing, name: manifest}
+        if self._stages and self._stages[-1][0] == time:
+            self._stages.pop()
+        self._stages.append((time, self._standing))
+
+    def _live(self, time: datetime, manifest: Manifest) -> None:
+        name = object_name(manifest)
+        uid = manifest.body["metadata"].get("uid")
+        seen = self._seen.get(name)
+        if seen is not None and seen.manifest.body["metadata"].get("uid") != uid:
+            self._seen[f"{name} {seen.manifest.body['metadata'].get('uid')}"] = seen
+            seen = None
+        if seen is None:
+            seen = self._seen[name] = _SeenObject(manifest, time)
+        _note_times(seen, manifest.body, time)
+
+    def recorded(self, settings: QuotaSettings, kinds: Kinds | None, unread: UnreadLines) -> RecordedCluster:
+        """Return what was read, when all lines are."""
+        begin, end = self.times
+        stages = self._stages or [(begin, self._standing)]
+        standing = next((each for time, each in reversed(stages) if time <= begin), stages[0][1])
+        seen_objects = [each for each in self._seen.values() if each.ended is None or each.ended > begin]
+        come = [_as_it_came(each, begin) for each in seen_objects]
+        question = read_question([*self._standing.values(), *come], settings, kinds=kinds, later_wins=True)
+        by_name = {object_name(each.manifest): each for each in seen_objects}
+        workloads = sorted(
+            (
+                _past(replace(each, created=max(each.created, begin)) if each.admission is None else each, found)
+                for each in question.workloads.workloads
+                if (found := by_name.get(f"{each.kind}/{each.key}")) is not None
+            ),
+            key=lambda each: each.workload.created,
+        )
+        edits = tuple(
+            TimedEdit(time, _edit(read_question(each.values(), settings, kinds=kinds, later_wins=True), time))
+            for time, each in stages
+            if time > begin
+        )
+        base = read_question(standing.values(), settings, kinds=kinds, later_wins=True)
+        return RecordedCluster(PastLog(begin, end, tuple(workloads), edits, unread), base)
+
+
+def _edit(after: Question, at: datetime) -> Callable[[World], World]:
+    """Return the change of a world to the tree, the flavors and the nodes of these objects."""
+    changed = after.world_at(at)
+
+    def change(world: World) -> World:
+        return replace(
+            world,
+            tree=changed.tree,
+            written=changed.written,
+            flavors=changed.flavors,
+            nodes=changed.nodes,
+            largest_nodes=None,
+            inactive=changed.inactive,
+        )
+
+    return change
+
+
+def _note_times(seen: _SeenObject, body: Mapping[str, Any], time: datetime) -> None:
+    said = read_annotations(body["metadata"].get("annotations") or {})
+    if said.admission is not None:
+        seen.starts.add(said.admission.time.astimezone(UTC))
+    if said.eviction is not None:
+        seen.evictions.add(said.eviction.time.astimezone(UTC))
+        if said.eviction.since is not None:
+            seen.starts.add(said.eviction.since.astimezone(UTC))
+    if seen.ended is None:
+        seen.ended = _end(body.get("status") or {}, time)
+
+
+def _end(status: Mapping[str, Any], time: datetime) -> datetime | None:
+    """Return when the object says that it has ended; `time`, at which it was seen, where it names no moment."""
+    over = [
+        each for each in status.get("conditions") or () if each.get("type") in _OVER and each.get("status") == "True"
+    ]
+    if not over and status.get("phase") not in _PHASES:
+        return None
+    said = [status.get("completionTime"), *(each.get("lastTransitionTime") for each in over)]
+    known = [datetime.fromisoformat(each).astimezone(UTC) for each in said if isinstance(each, str)]
+    return min(known, default=time)
+
+
+def _as_it_came(seen: _SeenObject, begin: datetime) -> Manifest:
+    """Return the object as it came; as it was, if it was there when the log begins."""
+    if seen.first <= begin:
+        return seen.manifest
+    body = seen.manifest.body
+    metadata = body["metadata"]
+    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in OWN_ANNOTATIONS}
+    came = {**body, "metadata": {**metadata, "annotations": annotations}}
+    came.pop("status", None)
+    if seen.manifest.kind == "Job":
+        came["spec"] = {**body["spec"], "suspend": True}
+    return replace(seen.manifest, body=came)
+
+
+def _past(workload: Workload, seen: _SeenObject) -> PastWorkload:
+    starts = tuple(sorted(seen.starts))
+    waits = len(seen.evictions) >= len(starts)
+    ended = seen.ended or (None if waits else seen.gone)
+    run_time = max(timedelta(seconds=1), ended - starts[-1]) if ended is not None and starts else None
+    left = seen.gone if seen.ended is None and waits else None
+    return PastWorkload(workload, run_time, starts, tuple(sorted(seen.evictions)), left)

@@ -1,0 +1,1 @@
+"""Tests of `quotree record` and `quotree replay`."""

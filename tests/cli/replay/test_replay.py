@@ -1,0 +1,200 @@
+"""A log lived through: what each group's row says, under the recorded tree and another one, in every output."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from cli.commands.offline import replay
+from cli.read.manifests import manifests_in
+from cli.replay.object_log import LogLine, ObjectLog, encode_line
+from cli.replay.recorder import ObjectRecorder
+from tests.builders import after
+
+SAMPLE = str(Path(__file__).parent / "samples" / "sacct.txt")
+TREE = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: physics-dept}
+spec: {quotas: [{min: {cpu: 8, memory: 16Gi, nvidia.com/gpu: 2}}]}
+---
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: chem}
+spec: {quotas: [{min: {cpu: 4, memory: 8Gi}}]}
+"""
+
+
+def _replayed(
+    folder: Path,
+    *options: str,
+    log: str = SAMPLE,
+    capacity: str = "default:cpu=100,default:memory=1Ti,default:nvidia.com/gpu=8",
+) -> Result:
+    (folder / "tree.yaml").write_text(TREE)
+    return CliRunner().invoke(replay.command, [log, "-f", str(folder / "tree.yaml"), "--capacity", capacity, *options])
+
+
+def _rows(result: Result) -> dict[str, dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return {row["group"]: row for row in json.loads(result.stdout)["items"]}
+
+
+def test_rows_sum_up_each_group_and_all_below_it(tmp_path: Path) -> None:
+    rows = _rows(_replayed(tmp_path, "-o", "json", "--gather", "0s"))
+    assert list(rows) == ["root", "chem", "physics-dept"]
+    assert [(row["workloads"], row["waiting"], row["evictions"]) for row in rows.values()] == [
+        (6, 0, 0),
+        (3, 0, 0),
+        (3, 0, 0),
+    ]
+    # 101-1 runs for 30 minutes with 4 cores, 101-2 for a second, 102 from its arrival until it was cancelled with 2.
+    assert rows["chem"]["used"]["cpu"] == 4000 * 1_800_000 + 4000 * 1000 + 2000 * 300_000
+    assert rows["root"]["used"]["cpu"] == rows["chem"]["used"]["cpu"] + rows["physics-dept"]["used"]["cpu"]
+    assert (rows["root"]["earlier"], rows["root"]["later"]) == (0, 0)
+
+
+def test_a_smaller_cluster_starts_later(tmp_path: Path) -> None:
+    small = "default:cpu=8,default:memory=1Ti,default:nvidia.com/gpu=8"
+    rows = _rows(_replayed(tmp_path, "-o", "json", capacity=small))
+    assert rows["root"]["later"] > 0
+    assert rows["root"]["wait95Seconds"] > 600
+
+
+@pytest.mark.parametrize("output", ["table", "markdown", "html"])
+def test_outputs_for_people_have_every_group_and_the_notes(tmp_path: Path, output: str) -> None:
+    result = _replayed(tmp_path, "-o", output)
+    assert result.exit_code == 0
+    assert [name for name in ("root", "chem", "physics-dept") if name not in result.stdout] == []
+    assert "workloads that did not end in the log: 1;" in result.output
+    assert "line 13: has 1 fields" in result.output
+
+
+def test_a_log_without_a_tree_is_a_problem() -> None:
+    result = CliRunner().invoke(replay.command, [SAMPLE])
+    assert str(result.exception) == f"{SAMPLE} has no tree: name one with -f"
+
+
+def _object(kind: str, name: str, spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    versions = {"QuotaGroup": "quotree.dev/v1alpha1", "Job": "batch/v1"}
+    scope = {"namespace": "ns", "uid": name} if kind == "Job" else {}
+    return {"apiVersion": versions[kind], "kind": kind, "metadata": {"name": name, **scope, **metadata}, "spec": spec}
+
+
+def _group(name: str, cpu: int) -> dict[str, Any]:
+    return _object("QuotaGroup", name, {"quotas": [{"min": {"cpu": cpu}}]})
+
+
+def _job(name: str, group: str, cpu: int, created: float, **annotations: str) -> dict[str, Any]:
+    pod = {"containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": cpu}}}]}
+    return _object(
+        "Job", name, {"suspend": True, "template": {"spec": pod}}, creationTimestamp=after(created).isoformat(),
+        labels={"quotree.dev/group": group}, annotations={f"quotree.dev/{k}": v for k, v in annotations.items()},
+    )  # fmt: skip
+
+
+def _admission(seconds: float) -> str:
+    return msgspec.json.encode({"flavors": {"cpu": "default"}, "time": after(seconds)}).decode()
+
+
+def _eviction(seconds: float, since: float) -> str:
+    return msgspec.json.encode({"reason": "Reclaimed", "time": after(seconds), "since": after(since)}).decode()
+
+
+def _complete(job: dict[str, Any], seconds: float) -> dict[str, Any]:
+    done = {"type": "Complete", "status": "True", "lastTransitionTime": after(seconds).isoformat()}
+    return {**job, "status": {"completionTime": after(seconds).isoformat(), "conditions": [done]}}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> str:
+    """Two groups of 4: `lent` borrows all, is evicted for `owner`, and runs again when that has ended."""
+    lent, owner = _job("lent", "a", 8, 10), _job("owner", "b", 4, 20)
+    runs = _job("lent", "a", 8, 10, admission=_admission(10))
+    evicted = _job("lent", "a", 8, 10, eviction=_eviction(20, 10))
+    started = _job("owner", "b", 4, 20, admission=_admission(20))
+    again = _job("lent", "a", 8, 10, admission=_admission(50), eviction=_eviction(20, 10))
+    states: list[tuple[float, list[dict[str, Any]]]] = [
+        (0, []),
+        (10, [lent]),
+        (11, [runs]),
+        (20, [runs, owner]),
+        (21, [evicted, started]),
+        (55, [evicted, _complete(started, 50)]),
+        (56, [again]),
+        (90, [_complete(again, 80)]),
+        (100, []),
+    ]
+    path = str(tmp_path / "log.jsonl.gz")
+    with ObjectLog(path).write() as file:
+        recorder = ObjectRecorder(file)
+        for seconds, jobs in states:
+            recorder.record(after(seconds), manifests_in([_group("a", 4), _group("b", 4), *jobs], "cluster"))
+    return path
+
+
+def _of(recorded: str, *options: str) -> dict[str, dict[str, Any]]:
+    words = [recorded, "--capacity", "default:cpu=8", "--gather", "0s", "-o", "json", *options]
+    return _rows(CliRunner().invoke(replay.command, words))
+
+
+def test_a_recorded_cluster_replays_as_it_was(recorded: str) -> None:
+    rows = _of(recorded)
+    assert [(name, row["workloads"], row["evictions"]) for name, row in rows.items()] == [
+        ("root", 2, 1),
+        ("a", 1, 1),
+        ("b", 1, 0),
+    ]
+    assert (rows["a"]["used"], rows["a"]["lost"]) == ({"cpu": 8000 * 40_000}, {"cpu": 8000 * 10_000})
+    assert rows["b"]["used"] == {"cpu": 4000 * 30_000}
+    assert [row["waitMedianSeconds"] for row in rows.values()] == [0, 0, 0]
+
+
+def test_another_tree_shows_what_it_would_have_changed(recorded: str, tmp_path: Path) -> None:
+    (tmp_path / "tree.json").write_text(
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": [_group("a", 8), _group("b", 0)]})
+    )
+    rows = _of(recorded, "-f", str(tmp_path / "tree.json"))
+    assert (rows["root"]["evictions"], rows["b"]["waitMedianSeconds"]) == (0, 20)
+
+
+def test_an_edit_in_the_log_counts_from_its_moment(tmp_path: Path) -> None:
+    path = str(tmp_path / "log.jsonl")
+    with ObjectLog(path).write() as file:
+        recorder = ObjectRecorder(file)
+        capped = {**_group("a", 4), "spec": {"quotas": [{"min": {"cpu": 4}, "max": {"cpu": 4}}]}}
+        for seconds, group, jobs in (
+            (0, capped, []),
+            (10, capped, [_job("large", "a", 8, 10)]),
+            (60, _group("a", 4), [_job("large", "a", 8, 10)]),
+        ):
+            recorder.record(after(seconds), manifests_in([group, *jobs], "cluster"))
+        recorder.record(after(100), manifests_in([_group("a", 4)], "cluster"))
+    assert _of(path)["a"]["waitMedianSeconds"] == 50
+
+
+def test_damaged_lines_of_a_recording_are_counted(recorded: str, tmp_path: Path) -> None:
+    lines = [
+        encode_line(LogLine(after(0), object=_group("a", 4))),
+        "{cut",
+        encode_line(LogLine(after(1), deleted="Job/ns/gone")),
+    ]
+    (tmp_path / "cut.jsonl").write_text("".join(lines))
+    result = CliRunner().invoke(replay.command, [str(tmp_path / "cut.jsonl"), "-o", "json"])
+    assert json.loads(result.stdout)["notes"][0] == "1 line left out"
+    damaged = tmp_path / "half.jsonl.gz"
+    damaged.write_bytes(Path(recorded).read_bytes()[:-20])
+    assert CliRunner().invoke(replay.command, [str(damaged), "--capacity", "default:cpu=8"]).exit_code in (0, 2)
+
+
+def test_only_what_changed_is_written_again(tmp_path: Path) -> None:
+    with ObjectLog(str(tmp_path / "log.jsonl")).write() as file:
+        recorder = ObjectRecorder(file)
+        for seconds in (0, 5):
+            recorder.record(
+                after(seconds), manifests_in([{**_group("a", 4), "status": {"seconds": seconds}}], "cluster")
+            )
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1

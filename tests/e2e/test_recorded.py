@@ -1,0 +1,44 @@
+"""A live run is recorded and lived through again: the same starts and evictions in the same order."""
+
+import json
+import signal
+from pathlib import Path
+
+from tests.e2e.kubectl_steps import Asking
+
+
+def _order(events: list[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    """What happened to which workload, in the order of the times."""
+    return [(what, name) for _, what, name in sorted(events)]
+
+
+def test_a_recorded_run_replays_with_the_same_starts_and_evictions(ask: Asking, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl.gz"
+    ask.known("vision")
+    recording = ask.quotree.begin("record", "-o", str(log), "--interval", "200ms")
+    ask.until("the log has begun", lambda: log.exists() and log.stat().st_size > 0)
+
+    ask.submit("lent", "vision", 6)
+    ask.until("it borrows", lambda: not ask.is_held("lent"))
+    ask.submit("small", "language", 2, run_for="12s")
+    ask.until("what was idle is used", lambda: not ask.is_held("small"))
+    ask.submit("owner", "language", 2, run_for="6s")
+    ask.until("it takes its min back", lambda: not ask.is_held("owner") and ask.is_held("lent"))
+    ask.until("what was evicted runs again", lambda: not ask.is_held("lent"))
+    recording.send_signal(signal.SIGINT)
+    assert recording.wait(timeout=60) == 0
+
+    rows = json.loads(ask.quotree.command("replay", str(log), "-o", "json"))
+    recorded, replayed = (
+        [
+            (time, what, each["workload"])
+            for each in rows["workloads"]
+            for what in ("starts", "evictions")
+            for time in each[source][what]
+        ]
+        for source in ("recorded", "replayed")
+    )
+    expected = ["starts lent", "starts small", "evictions lent", "starts owner", "starts lent"]
+    assert [f"{what} {name.removeprefix('default/')}" for what, name in _order(recorded)] == expected
+    assert [what for what, name in _order(replayed) if name == "default/lent"] == ["starts", "evictions", "starts"]
+    assert sorted(_order(replayed)) == sorted(_order(recorded))
