@@ -104,7 +104,8 @@ def _sentence(workload: Workload, data: Json) -> str:
 def _facts(workload: Workload, data: Json) -> Iterator[tuple[str, str]]:
     yield "Group", workload.group
     yield "Requests", ", ".join(f"{readable(name, each)} {name}" for name, each in sorted(workload.request.items()))
-    yield "Priority", str(workload.priority)
+    source = f" ({workload.priority_source})" if workload.priority_source else ""
+    yield "Priority", f"{workload.priority}{source}"
     if not workload.preemptible:
         yield "Preemptible", "no: it is never evicted, and starts only within min"
     if data["position"]:

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from shared.api.durations import SHORTEST_RUN_TIME, write_duration
+from shared.api.reading import Int32
 from shared.quota.model.device_resources import DeviceResources
 from shared.quota.model.lifecycle import above_maximum, written_name
 from shared.quota.model.rules.groups.names import is_resource_name
@@ -28,14 +29,15 @@ from shared.quota.model.settings import (
     StartupSettings,
     Uncovered,
     UnlabelledNamespaces,
+    WorkloadPriority,
 )
 
 _RECLAIM = ReclaimSettings()
 _STARTUP = StartupSettings()
 _QUOTA = QuotaSettings()
 
-_GATE: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z"
-"""The part of a label's key after the prefix, as Kubernetes has it."""
+_NAME: Final = r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z"
+"""The part of a label's key after the prefix, as Kubernetes has it, or a label's value."""
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Depth = Annotated[int, msgspec.Meta(ge=1, le=64)]
@@ -158,8 +160,16 @@ class QueueingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 class GateFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """One of `gates:` a hold gate by name, without its prefix, and the users who alone may take it off."""
 
-    name: Annotated[str, msgspec.Meta(pattern=_GATE)]
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
     users: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+
+
+class WorkloadPriorityFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """One of `workloadPriorities:` its name, its value, and the groups whose workloads may name it; absent: all."""
+
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    value: Int32
+    groups: tuple[str, ...] | None = None
 
 
 class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -180,6 +190,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     require_divide: bool = _QUOTA.require_divide
     maxima: MaximaFile = MaximaFile()
     priorities: dict[str, tuple[str, ...]] = {}
+    workload_priorities: tuple[WorkloadPriorityFile, ...] = ()
     gates: tuple[GateFile, ...] = ()
     default_group: bool = _QUOTA.default_group
 
@@ -187,6 +198,8 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
         settings = self.settings()
         if len(settings.gates) < len(self.gates):
             raise ValueError("gates has a name twice; give each once, with all its users")
+        if len(settings.workload_priorities) < len(self.workload_priorities):
+            raise ValueError("workloadPriorities has a name twice; give each once, with all its groups")
         for part, own, most in (
             ("reclaim", settings.reclaim, settings.maxima.reclaim),
             ("startup", settings.startup, settings.maxima.startup),
@@ -217,6 +230,9 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             require_divide=self.require_divide,
             maxima=self.maxima.maxima(),
             priorities=self.priorities,
+            workload_priorities={
+                each.name: WorkloadPriority(each.value, each.groups) for each in self.workload_priorities
+            },
             gates={each.name: each.users for each in self.gates},
             default_group=self.default_group,
         )

@@ -55,6 +55,8 @@ def _head(data: Json) -> Iterator[str]:
     place = f", place {data['position']} in its queue" if data["position"] else ""
     entitled = " entitled," if data["entitled"] else " not entitled," if data["state"] == "Pending" else ""
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
+    if data.get("priority"):
+        yield priority_text(data["priority"])
     if data.get("order") and data["position"]:
         yield order_text(data["order"], data["position"])
     if data.get("startsAt") and not data["remedies"] and data["state"] == "Pending":
@@ -67,6 +69,12 @@ def _head(data: Json) -> Iterator[str]:
         yield eviction_text(data["lastEviction"])
     if data.get("admission"):
         yield from running_lines(data["admission"])
+
+
+def priority_text(priority: Json) -> str:
+    """Return which priority orders a workload, and what gives it that: `priority 100: PriorityClass high`."""
+    source = f": {priority['from']}" if priority["from"] else ""
+    return f"priority {priority['value']}{source}"
 
 
 def order_text(order: Json, position: int) -> str:

@@ -23,7 +23,7 @@ from tests.prove.random_draw import Seeded
 from tests.prove.run_times import limited_in_time
 from tests.prove.searching import flaws
 from tests.prove.shrinking import kind_of, shrunk
-from tests.prove.worlds import ClosedWorld, random_world
+from tests.prove.worlds import ClosedWorld, random_world, reordered
 
 FOUND = Path(__file__).parents[1] / "scenarios" / "found"
 SHRUNK_PER_KIND = 1
@@ -49,7 +49,8 @@ def world_of(seed: int, number: int) -> ClosedWorld:
     world = draw(dice)
     world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
     world = with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
-    return limited_in_time(dice, with_late_arrivals(dice, world) if number % 5 in (0, 3) else world)
+    world = with_late_arrivals(dice, world) if number % 5 in (0, 3) else world
+    return reordered(dice, limited_in_time(dice, world))
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

@@ -78,6 +78,7 @@ def _manifests(world: ClosedWorld) -> Iterator[Manifest]:
                 "stopsIn": life.stops_in,
                 "readyIn": life.ready_in,
                 "answeredIn": life.answered_in,
+                "reordered": life.reordered and list(life.reordered),
                 "pods": life.work.pods,
                 "podSets": [
                     {"name": each.name, "pods": each.pods, "request": _write(each.request)}
@@ -218,6 +219,7 @@ def read_world(text: str) -> ClosedWorld:
             each["stopsIn"],
             each["readyIn"],
             each.get("answeredIn", 1),
+            reordered=each.get("reordered") and tuple(each["reordered"]),
         )
         for each in story["lives"]
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from shared.quota.model.tree import Group, Tree
+from shared.quota.model.tree import ROOT, Group, Tree
 from tests.prove.random_draw import Dice
 from tests.prove.worlds import STEP, ClosedWorld, Life
 
@@ -11,7 +11,9 @@ def limited_in_time(dice: Dice, world: ClosedWorld) -> ClosedWorld:
     """The same; in some worlds, some groups and workloads have limits. Drawn last: the rest stays."""
     if not dice.chance(15):
         return world
-    limits = {name: STEP * dice.between(1, 12) for name in sorted(world.tree.groups) if dice.chance(40)}
+    limits = {
+        name: STEP * dice.between(1, 12) for name in sorted(world.tree.groups) if name != ROOT and dice.chance(40)
+    }
 
     def changed(group: Group) -> Group:
         return replace(group, max_run_time=limits.get(group.name))

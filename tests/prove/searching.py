@@ -140,7 +140,10 @@ def _starts_without(cycle: Cycle, work: Workload, other: Workload) -> bool:
 
 def simulated(world: ClosedWorld) -> ClosedWorld:
     """The world as `quotree simulate` takes it: all there from the beginning, nothing from outside later."""
-    lives = tuple(replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0, runs_for=None) for life in world.lives)
+    lives = tuple(
+        replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0, runs_for=None, reordered=None)
+        for life in world.lives
+    )
     return replace(world, lives=lives, losses=(), edits=(), resizes=())
 
 

@@ -85,6 +85,8 @@ def _simpler_settings(world: ClosedWorld) -> Iterator[ClosedWorld]:
 
 
 def _simpler_lives(life: Life) -> Iterator[Life]:
+    if life.reordered is not None:
+        yield replace(life, reordered=None)
     if life.leaves is not None:
         yield replace(life, leaves=None)
     if life.arrives:

@@ -136,6 +136,8 @@ def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
         if each.leaves == number:
             life.work.pop(each.work.key, None)
             life.ending.pop(each.work.key, None)
+        if each.reordered is not None and each.reordered[0] == number and each.work.key in life.work:
+            _write(life, each.work, priority=each.reordered[1])
         _finish(life, each, now)
     for loss in world.losses:
         if loss.at == number:

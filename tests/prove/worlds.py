@@ -52,6 +52,8 @@ class Life:
     """How many cycles after a start the Job controller answers it; 1: before the next cycle."""
     runs_for: int | None = None
     """How many cycles after a start it finishes; None: it never ends by itself."""
+    reordered: tuple[int, int] | None = None
+    """(cycle, priority): from that cycle on its label says so, whether it waits or runs; None: it stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ class ClosedWorld:
     def last_event(self) -> int:
         """The last cycle in which something happens from outside."""
         times = [life.arrives for life in self.lives] + [life.leaves or 0 for life in self.lives]
+        times += [life.reordered[0] for life in self.lives if life.reordered is not None]
         times += [each.at for each in self.resizes]
         return max(
             [
@@ -148,6 +151,17 @@ def in_turns(dice: Dice, world: ClosedWorld) -> ClosedWorld:
     lives = tuple(replace(each, work=by_requester(dice, each.work)) for each in world.lives)
     edits = tuple(replace(each, group=changed(each.group)) for each in world.edits)
     return replace(world, tree=Tree.of(orders.values()), lives=lives, edits=edits)
+
+
+def reordered(dice: Dice, world: ClosedWorld) -> ClosedWorld:
+    """The same; in some worlds, owners change priorities while their work waits or runs. Drawn last: the rest stays."""
+    if not dice.chance(20):
+        return world
+    lives = (
+        replace(each, reordered=(each.arrives + dice.between(1, 10), dice.between(-1, 3))) if dice.chance(40) else each
+        for each in world.lives
+    )
+    return replace(world, lives=tuple(lives))
 
 
 def impatient(dice: Dice, world: ClosedWorld) -> ClosedWorld:

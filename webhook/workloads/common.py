@@ -15,6 +15,7 @@ from shared.api.names import (
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
+    PRIORITY_LABEL,
     REQUEUE,
     TRUE,
     UNIT_LABEL,
@@ -155,7 +156,7 @@ def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: Re
     return Findings((*forged, *check_child_kept(name, old, metadata)))
 
 
-OWN_WORDS: Final = (PREEMPTIBLE_LABEL, FLAVOR_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
+OWN_WORDS: Final = (PREEMPTIBLE_LABEL, PRIORITY_LABEL, FLAVOR_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
 """What labels say of a workload, apart from its group."""
 
 

@@ -1,4 +1,4 @@
-"""Workloads that name a LocalQueue, with Quotree's labels instead; Kueue's priority classes as PriorityClasses."""
+"""Workloads that name a LocalQueue or a priority class of Kueue, with Quotree's labels instead."""
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -13,6 +13,7 @@ from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.durations import LONGEST, write_duration
 from shared.api.names import GROUP_LABEL, MAX_RUN_TIME, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from shared.api.names import PRIORITY_LABEL as PRIORITY
 
 _PREFIX: Final = "kueue.x-k8s.io/"
 QUEUE_LABEL: Final = f"{_PREFIX}queue-name"
@@ -29,24 +30,16 @@ _LEFT_OUT: Final = {
 """What a person has to know of an annotation that has no counterpart."""
 
 
-def convert_priority_classes(manifests: Iterable[Manifest], made: Conversion) -> set[str]:
-    """Add a PriorityClass for each WorkloadPriorityClass, and return their names.
-
-    `preemptionPolicy: Never`: kube-scheduler evicts nothing for these pods, as it does not with Kueue's classes.
-    """
-    names = set()
-    for manifest in manifests:
-        found = read_object(read_workload_priority_class, manifest)
-        body: dict[str, Any] = {
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": manifest.name},
-            "value": found.value,
-            "preemptionPolicy": "Never",
-        }
-        made.workloads.append(body | ({"description": found.description} if found.description else {}))
-        names.add(manifest.name)
-    return names
+def convert_priority_classes(manifests: Sequence[Manifest], made: Conversion) -> set[str]:
+    """Note the setting that has these classes as workload priorities, and return their names."""
+    values = {each.name: read_object(read_workload_priority_class, each).value for each in manifests}
+    if values:
+        listed = ", ".join(f"{{name: {name}, value: {value}}}" for name, value in values.items())
+        text = (
+            f"set workloadPriorities: [{listed}] below `quota` in the chart's values; until then the label {PRIORITY}"
+        )
+        made.note(manifests[0], "value", f"{text} is refused")
+    return set(values)
 
 
 def convert_workloads(manifests: Sequence[Manifest], queues: LocalQueues, classes: set[str], made: Conversion) -> None:
@@ -75,7 +68,7 @@ def _group_of(manifest: Manifest, name: str, queues: LocalQueues) -> str | None:
 
 def _convert(manifest: Manifest, queues: LocalQueues, classes: set[str], made: Conversion) -> dict[str, Any]:
     body = deepcopy(as_written(manifest))
-    own, annotations = None, dict[str, str]()
+    own, own_labels, annotations = None, dict[str, str](), dict[str, str]()
     for place, holder in list(label_holders(body)):
         name = (holder.get("labels") or {}).pop(QUEUE_LABEL, None)
         group = _group_of(manifest, name, queues) if name is not None else None
@@ -89,11 +82,15 @@ def _convert(manifest: Manifest, queues: LocalQueues, classes: set[str], made: C
             annotations[MAX_RUN_TIME] = run_time
         elif run_time is not None:
             holder["annotations"] = {**(holder.get("annotations") or {}), MAX_RUN_TIME: run_time}
-        _set_priority(manifest, f"{place}.labels[{PRIORITY_LABEL}]", holder, body, classes, made)
+        labels = _priority_of(manifest, place, holder, classes, made)
+        if holder is body["metadata"]:
+            own_labels |= labels
+        elif labels:
+            holder["labels"] = {**(holder.get("labels") or {}), **labels}
         _leave_out(manifest, place, holder, made)
         drop_empty(holder)
     if own is not None:
-        write_labels(manifest, body, {GROUP_LABEL: own}, made, annotations)
+        write_labels(manifest, body, {GROUP_LABEL: own} | own_labels, made, annotations)
     drop_suspension(manifest, body)
     for spec in pod_specs(body):
         _open_gate(spec)
@@ -121,21 +118,18 @@ def _run_time_of(manifest: Manifest, place: str, holder: dict[str, Any], made: C
     return write_duration(timedelta(seconds=int(seconds)))
 
 
-def _set_priority(
-    manifest: Manifest, place: str, holder: dict[str, Any], body: dict[str, Any], classes: set[str], made: Conversion
-) -> None:
-    """Name the class in the pod templates, where Quotree reads it."""
+def _priority_of(
+    manifest: Manifest, place: str, holder: dict[str, Any], classes: set[str], made: Conversion
+) -> dict[str, str]:
+    """Take out the label with the priority class; return the one that stands for it."""
     name = (holder.get("labels") or {}).pop(PRIORITY_LABEL, None)
     if name is None:
-        return
-    specs = list(pod_specs(body if holder is body["metadata"] else holder)) or list(pod_specs(body))
+        return {}
     if name not in classes:
-        made.note(manifest, place, f"WorkloadPriorityClass {name} is not in the files; left out")
-    elif not specs:
-        made.note(manifest, place, f"write priorityClassName: {name} into its pod templates")
-    else:
-        for spec in specs:
-            spec["priorityClassName"] = name
+        text = f"WorkloadPriorityClass {name} is not in the files; left out"
+        made.note(manifest, f"{place}.labels[{PRIORITY_LABEL}]", text)
+        return {}
+    return {PRIORITY: name}
 
 
 def _leave_out(manifest: Manifest, place: str, holder: dict[str, Any], made: Conversion) -> None:

@@ -146,6 +146,11 @@ EXPLANATION_STATUS: Final = members(
             ),
         ),
     ),
+    priority=members(
+        "Its priority; absent where nothing gives it one.",
+        value=whole("The number: the highest of a group comes first."),
+        **{"from": text("What gives it, such as a PriorityClass.")},
+    ),
     evictions=whole("How often it was evicted."),
     admission={
         "type": "object",

@@ -135,6 +135,15 @@ class GroupMaxima:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadPriority:
+    """A priority that a workload can name for the order in its leaf, and where."""
+
+    value: int
+    groups: tuple[str, ...] | None = None
+    """The groups of which, and below which, workloads may name it; None: all."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuotaSettings:
     """The settings that the engine's answers depend on."""
 
@@ -169,6 +178,8 @@ class QuotaSettings:
     maxima: GroupMaxima = GroupMaxima()
     priorities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By group, the PriorityClasses that workloads of it and of the groups below may name; the nearest entry counts."""
+    workload_priorities: Mapping[str, WorkloadPriority] = field(default_factory=dict)
+    """By name. They order workloads in their leaf in place of their pods' priority; unknown to kube-scheduler."""
     gates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By name of a hold gate, the users who alone may take it off; all who may edit the workload take off others."""
     default_group: bool = False

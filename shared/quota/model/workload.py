@@ -139,6 +139,8 @@ class Workload:
     user: str = ""
     """Who created it, where the review saw a person; empty: a controller, which counts for its namespace."""
     priority: int = 0
+    priority_source: str = ""
+    """What gives it this priority, in words; empty: nothing does."""
     preemptible: bool = True
     only_flavor: str | None = None
     max_run_time: timedelta | None = None

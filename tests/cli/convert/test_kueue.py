@@ -122,7 +122,7 @@ def test_absent_namespace_selector_admits_no_namespace(tmp_path: Path) -> None:
     assert not group.namespace_selector.matches({"kubernetes.io/metadata.name": "team"})
 
 
-def test_workloads_get_the_label_of_their_group_and_the_priority_class(tmp_path: Path) -> None:
+def test_workloads_get_the_labels_of_their_group_and_priority(tmp_path: Path) -> None:
     labels = {"kueue.x-k8s.io/queue-name": "main", "kueue.x-k8s.io/priority-class": "urgent", "app": "train"}
     pods = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none"}]}
     job = {
@@ -140,11 +140,15 @@ def test_workloads_get_the_label_of_their_group_and_the_priority_class(tmp_path:
     assert written["metadata"] == {
         "name": "train",
         "namespace": "one",
-        "labels": {"app": "train", "quotree.dev/group": "vision"},
+        "labels": {"app": "train", "quotree.dev/group": "vision", "quotree.dev/priority": "urgent"},
     }
-    assert (written["spec"]["template"]["spec"]["priorityClassName"], "status" in written) == ("urgent", False)
-    assert [(each["value"], each["preemptionPolicy"]) for each in made.of_kind("PriorityClass")] == [(7, "Never")]
-    assert made.notes == []
+    assert ("priorityClassName" in written["spec"]["template"]["spec"], "status" in written) == (False, False)
+    assert [each.partition(": ")[2] for each in made.notes] == [
+        (
+            "WorkloadPriorityClass/urgent value: set workloadPriorities: [{name: urgent, value: 7}] below `quota` in "
+            "the chart's values; until then the label quotree.dev/priority is refused"
+        )
+    ]
 
 
 def test_pods_of_a_group_keep_their_group_and_its_size(tmp_path: Path) -> None:

@@ -143,14 +143,34 @@ def test_longest_run_time_that_is_no_number_is_named(tmp_path: Path) -> None:
     assert notes == [f"Job/one/it metadata.labels[{RUN_TIME}]: 1h is no number of seconds; left out"]
 
 
-def test_priority_class_goes_into_every_pod_spec(tmp_path: Path) -> None:
-    urgent = kueue("WorkloadPriorityClass", "urgent", {}).replace("spec: {}", "value: 7")
-    spec = {"replicatedJobs": [{"template": {"spec": {"template": {"spec": PODS}}}}]}
-    labels = {**LABEL, "kueue.x-k8s.io/priority-class": "urgent"}
-    text = urgent + workload("JobSet", "jobset.x-k8s.io/v1alpha2", spec, labels=labels)
-    written, _ = converted(tmp_path, text, "JobSet")
-    (job,) = written["spec"]["replicatedJobs"]
-    assert job["template"]["spec"]["template"]["spec"]["priorityClassName"] == "urgent"
+PRIORITY = "kueue.x-k8s.io/priority-class"
+
+
+def test_priority_goes_where_the_label_of_the_group_goes(tmp_path: Path) -> None:
+    classes = "".join(
+        kueue("WorkloadPriorityClass", name, {}).replace("spec: {}", f"value: {value}")
+        for name, value in (("urgent", 7), ("batch", -1))
+    )
+    jobs = {"metadata": {"labels": {PRIORITY: "batch"}}, "spec": {"template": {"spec": PODS}}}
+    spec = {"schedule": "* * * * *", "jobTemplate": jobs}
+    text = classes + workload("CronJob", "batch/v1", spec)
+    written, notes = converted(tmp_path, text, "CronJob")
+    assert written["spec"]["jobTemplate"]["metadata"]["labels"] == {**OURS, "quotree.dev/priority": "batch"}
+    assert notes == [
+        (
+            "WorkloadPriorityClass/urgent value: set workloadPriorities: [{name: urgent, value: 7}, {name: batch, "
+            "value: -1}] below `quota` in the chart's values; until then the label quotree.dev/priority is refused"
+        )
+    ]
+
+
+def test_priority_class_that_is_not_in_the_files_is_named(tmp_path: Path) -> None:
+    text = workload("Job", "batch/v1", {"template": {"spec": PODS}}, labels={**LABEL, PRIORITY: "lost"})
+    written, notes = converted(tmp_path, text, "Job")
+    assert written["metadata"]["labels"] == OURS
+    assert notes == [
+        f"Job/one/it metadata.labels[{PRIORITY}]: WorkloadPriorityClass lost is not in the files; left out"
+    ]
 
 
 def test_jobs_with_a_generated_name_are_each_converted(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from shared.quota.model.settings import (
     StartupMaxima,
     StartupSettings,
     Uncovered,
+    WorkloadPriority,
 )
 
 
@@ -40,6 +41,7 @@ def test_every_key_reaches_the_engine() -> None:
                     "devices": {"counted": true, "names": {"gpu.example.com": "example.com/gpu"}}},
       "queueAge": "Creation", "maxDepth": 3, "defaultGroup": true, "priorities": {"lab": ["low"]},
       "gates": [{"name": "scan", "users": ["scanner", "lead"]}],
+      "workloadPriorities": [{"name": "low", "value": -1}, {"name": "top", "value": 9, "groups": ["lab"]}],
       "maxima": {"reclaim": {"gracePeriod": "PT11S", "notice": "PT12S", "exemptAfterStart": "PT13S",
                              "claimTimeout": "PT14S"},
                  "startup": {"blockAdmission": "Group", "timeout": "PT15S", "recoveryTimeout": "PT16S"},
@@ -66,6 +68,7 @@ def test_every_key_reaches_the_engine() -> None:
         default_group=True,
         priorities={"lab": ("low",)},
         gates={"scan": ("scanner", "lead")},
+        workload_priorities={"low": WorkloadPriority(-1), "top": WorkloadPriority(9, ("lab",))},
         maxima=GroupMaxima(
             ReclaimMaxima(11 * second, 12 * second, 13 * second, 14 * second),
             StartupMaxima(BlockAdmission.GROUP, 15 * second, 16 * second),
@@ -92,6 +95,20 @@ def test_an_unknown_key_is_an_error() -> None:
 def test_hold_gate_has_a_name_without_prefix_and_users_once(gates: str, wrong: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=wrong):
         msgspec.json.decode(f'{{"gates": {gates}}}', type=QuotaSettingsFile)
+
+
+@pytest.mark.parametrize(
+    ("priorities", "wrong"),
+    [
+        ('[{"name": "a b", "value": 1}]', "workloadPriorities"),
+        ('[{"name": "low"}]', "value"),
+        ('[{"name": "low", "value": 3000000000}]', "workloadPriorities"),
+        ('[{"name": "low", "value": 1}, {"name": "low", "value": 2}]', "a name twice"),
+    ],
+)
+def test_workload_priority_has_a_name_for_a_label_and_one_value(priorities: str, wrong: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=wrong):
+        msgspec.json.decode(f'{{"workloadPriorities": {priorities}}}', type=QuotaSettingsFile)
 
 
 def test_cluster_setting_above_its_maximum_is_refused() -> None:

@@ -13,16 +13,17 @@ from tests.webhook.control_planes import built
 from tests.webhook.webhook_process import AdmissionSetup, job_body, wait_for, words
 
 pytestmark = pytest.mark.timeout(300)
+RED, BLUE = "red", "blue"
+"""Each is a tenant, its namespace, and the group that it may use."""
 SETTINGS = {
     "requireUse": True,
     "priorities": {"root": ["low"]},
     "reclaim": {"maxTerminationGracePeriod": "1m", "longTermination": "Deny"},
     "maxima": {"reclaim": {"notice": "1m"}},
     "gates": [{"name": "scan", "users": ["scanner"]}],
+    "workloadPriorities": [{"name": "soon", "value": 5}, {"name": "now", "value": 50, "groups": [BLUE]}],
     "resources": {"devices": {"counted": True}},
 }
-RED, BLUE = "red", "blue"
-"""Each is a tenant, its namespace, and the group that it may use."""
 
 
 def granted(setup: AdmissionSetup, name: str, group: str, subject: str) -> None:
@@ -89,6 +90,24 @@ def test_tenant_cannot_take_off_a_hold_gate_that_is_listed_for_others(setup: Adm
         ), answer
     assert take_off(review, RED) == "job.batch/gated patched"
     assert take_off(scan, "scanner") == "job.batch/gated patched"
+
+
+def test_tenant_names_only_priorities_that_its_group_may_use(setup: AdmissionSetup) -> None:
+    def named(name: str, tenant: str, priority: str) -> str:
+        body = job_body(name, tenant)
+        body["metadata"].setdefault("labels", {})["quotree.dev/priority"] = priority
+        return create(setup, tenant, body)
+
+    where = "metadata.labels[quotree.dev/priority]"
+    assert named("ordered", RED, "soon") == "job.batch/ordered created"
+    assert named("ordered", BLUE, "now") == "job.batch/ordered created"
+    assert named("urgent", RED, "now") == (
+        f"Job 'urgent' {where}: is \"now\"; workloads of group red may name soon (quota.workloadPriorities), or leave "
+        "the label out (WorkloadPriorityNotAllowed)"
+    )
+    assert named("wrong", BLUE, "nwo").startswith(f"Job 'wrong' {where}: is \"nwo\"; there is no such one; ")
+    raise_it = ("label", "job", "ordered", "-n", RED, "--overwrite", "--as", RED, "quotree.dev/priority=now")
+    assert "(WorkloadPriorityNotAllowed)" in words(setup.control_plane.kubectl(*raise_it, check=False))
 
 
 def test_tenant_can_use_only_its_own_group(setup: AdmissionSetup) -> None:

@@ -41,6 +41,8 @@ def explanation_as_data(explanation: WorkloadExplanation, advice: Advice, names:
         "remedies": [remedy_as_data(each) for each in advice.remedies],
         "startsAt": advice.starts_at.isoformat() if advice.starts_at is not None else None,
     }
+    if workload.priority or workload.priority_source:
+        data["priority"] = {"value": workload.priority, "from": workload.priority_source}
     if explanation.behind is not None:
         data["behind"] = {"workload": explanation.behind.key, "group": explanation.behind.group}
     if explanation.order is not None:

@@ -32,6 +32,7 @@ from shared.api.reading import aware
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
+from shared.quota.model.read.priorities import priority_of
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, PodSet, Workload
@@ -213,9 +214,8 @@ class WorkloadDraft:
         gates = tuple(sorted({*hold_gates(labels), *self.gates}))
         max_run_time, unread = shortest_run_time(self.members or (self.metadata,))
         problems += unread
-        class_name = self.spec.priority_class_name
-        if class_name and self.spec.priority is None and not around.priorities.knows(class_name):
-            problems.append(f"there is no PriorityClass {class_name[:63]!r}; the priority counts as none")
+        priority = priority_of(labels, self.spec, around.priorities, settings.workload_priorities)
+        problems += priority.problems
         requeue = self.annotations.requeue
         workload = Workload(
             key=self.key or self.metadata.key,
@@ -226,7 +226,8 @@ class WorkloadDraft:
             uid=self.metadata.uid,
             kind=self.kind,
             user=creator_in(self.metadata.annotations),
-            priority=around.priorities.of_pod(self.spec),
+            priority=priority.value,
+            priority_source=priority.source,
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             max_run_time=max_run_time,

@@ -21,6 +21,7 @@ from shared.api.names import (
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
+    PRIORITY_LABEL,
     hold_gates,
     is_own,
     read_pod_group_size,
@@ -256,4 +257,6 @@ def _group_problems(pods: Sequence[Pod], started: Sequence[Pod], apart: int) -> 
     if len({pod.metadata.labels.get(PREEMPTIBLE_LABEL) == FALSE for pod in pods}) > 1:
         # It would be as its first pod says, and its owner can delete that one after the start.
         found.append(f"the pods of the group differ in label {PREEMPTIBLE_LABEL}; all must say the same")
+    if len({pod.metadata.labels.get(PRIORITY_LABEL) for pod in pods}) > 1:
+        found.append(f"the pods of the group differ in label {PRIORITY_LABEL}; all must say the same")
     return tuple(found)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.api.names import MAX_RUN_TIME
+from shared.api.names import MAX_RUN_TIME, PRIORITY_LABEL
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
     WorkloadProgress,
@@ -12,7 +12,7 @@ from shared.quota.model.rules.workloads.changed_workload import (
     check_job_kept,
 )
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload, WorkloadContext
-from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.settings import QuotaSettings, WorkloadPriority
 from tests.shared.quota.model.work_context import FLAVORS, GPU, PRIORITIES, TREE
 
 POD = SubmittedWorkload("Pod/x", "vision", labels={"quotree.dev/group": "vision"})
@@ -53,6 +53,26 @@ def test_declared_run_time_is_judged_where_the_edit_changes_it_while_it_runs_too
     context = WorkloadContext(TREE, FLAVORS)
     was, now = (replace(POD, annotations=each) for each in (before, after))
     found = check_edit(WorkloadEdit(was, now, OF_NONE, OF_NONE, {}), context)
+    assert [each.rule for each in found.violations] == refused
+
+
+@pytest.mark.parametrize("progress", [OF_NONE, WorkloadProgress(held=True)], ids=["running", "waiting"])
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        pytest.param({}, {PRIORITY_LABEL: "low"}, [], id="set"),
+        pytest.param({PRIORITY_LABEL: "low"}, {}, [], id="taken off"),
+        pytest.param({PRIORITY_LABEL: "low"}, {PRIORITY_LABEL: "high"}, ["WorkloadPriorityNotAllowed"], id="raised"),
+        pytest.param({PRIORITY_LABEL: "high"}, {PRIORITY_LABEL: "high", "x": "y"}, [], id="as it was"),
+    ],
+)
+def test_priority_can_change_at_any_time_to_one_that_the_group_may_use(
+    progress: WorkloadProgress, before: dict[str, str], after: dict[str, str], refused: list[str]
+) -> None:
+    named = {"low": WorkloadPriority(1), "high": WorkloadPriority(2, ("choosy",))}
+    context = WorkloadContext(TREE, FLAVORS, None, QuotaSettings(workload_priorities=named))
+    was, now = (replace(POD, labels={**POD.labels, **each}) for each in (before, after))
+    found = check_edit(WorkloadEdit(was, now, progress, progress, {}), context)
     assert [each.rule for each in found.violations] == refused
 
 

@@ -9,7 +9,13 @@ from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.fit import bounds_of
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
-from shared.quota.model.settings import LongTermination, QuotaSettings, ReclaimSettings, UnlabelledNamespaces
+from shared.quota.model.settings import (
+    LongTermination,
+    QuotaSettings,
+    ReclaimSettings,
+    UnlabelledNamespaces,
+    WorkloadPriority,
+)
 from shared.quota.model.tree import Tree
 from shared.resources import FlavorResource
 from tests.shared.quota.model.work_context import (
@@ -27,6 +33,20 @@ from tests.shared.quota.model.work_context import (
 
 def test_legal_workload_is_accepted_without_a_warning() -> None:
     assert check("vision", request={GPU: 16}, managed_by="kubernetes.io/job-controller") == Findings()
+
+
+PRIORITY = "quotree.dev/priority"
+NAMED = QuotaSettings(
+    workload_priorities={
+        "low": WorkloadPriority(-1),
+        "urgent": WorkloadPriority(9, ("lab", "strict")),
+        "secret": WorkloadPriority(99, ()),
+    }
+)
+
+
+def test_group_below_one_that_may_use_a_priority_may_use_it() -> None:
+    assert check("vision", NAMED, labels={PRIORITY: "urgent"}, request={GPU: 1}) == Findings()
 
 
 REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
@@ -212,6 +232,27 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "BadLabel",
         "metadata.labels[hold.quotree.dev/scan]",
         'is "no"; write "true" or "false"',
+    ),
+    "no such priority": (
+        {"group_name": "vision", "labels": {PRIORITY: "urgnt"}, "settings": NAMED},
+        "WorkloadPriorityAbsent",
+        f"metadata.labels[{PRIORITY}]",
+        (
+            'is "urgnt"; there is no such one; workloads of group vision may name low, urgent '
+            "(quota.workloadPriorities), or leave the label out"
+        ),
+    ),
+    "no priorities at all": (
+        {"group_name": "vision", "labels": {PRIORITY: ""}},
+        "WorkloadPriorityAbsent",
+        f"metadata.labels[{PRIORITY}]",
+        'is ""; there is no such one; they may name none (quota.workloadPriorities), or leave the label out',
+    ),
+    "priority of other groups": (
+        {"group_name": "choosy", "labels": {PRIORITY: "urgent"}, "settings": NAMED},
+        "WorkloadPriorityNotAllowed",
+        f"metadata.labels[{PRIORITY}]",
+        'is "urgent"; workloads of group choosy may name low (quota.workloadPriorities), or leave the label out',
     ),
     "run time that is no duration": (
         {"group_name": "vision", "annotations": {"quotree.dev/max-run-time": "8"}},

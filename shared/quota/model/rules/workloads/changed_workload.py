@@ -19,6 +19,7 @@ from shared.api.names import (
     POD_GROUP_SIZE_LABEL,
     POD_SET_LABEL,
     PREEMPTIBLE_LABEL,
+    PRIORITY_LABEL,
     hold_gates,
 )
 from shared.quota.model.rules.findings import Findings, Violation
@@ -32,7 +33,11 @@ from shared.quota.model.rules.workloads.new_workload import (
     check_pod_group,
 )
 from shared.quota.model.rules.workloads.owner_settings import check_owner_settings
-from shared.quota.model.rules.workloads.restrictions import check_priority_class, check_requests_given
+from shared.quota.model.rules.workloads.restrictions import (
+    check_priority_class,
+    check_requests_given,
+    check_workload_priority,
+)
 from shared.quota.model.rules.workloads.submitted_workload import GROUP_FIELD, SubmittedWorkload, WorkloadContext
 from shared.quota.model.tree import Amounts
 from shared.resources import write_quantity
@@ -98,6 +103,8 @@ def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, 
     found: list[Violation] = []
     if FLAVOR_LABEL in changed:
         found.extend(check_flavor_known(after, context))
+    if PRIORITY_LABEL in changed:
+        found.extend(check_workload_priority(after, context))
     if changed:
         checked = (*check_booleans(after, context), *check_pod_group(after, context))
         found.extend(each for each in checked if any(label in each.field for label in changed))
@@ -110,7 +117,7 @@ def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, 
     return check_could_fit(after, context)
 
 
-_LABELS: Final = (PREEMPTIBLE_LABEL, HOLD_LABEL, FLAVOR_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
+_LABELS: Final = (PREEMPTIBLE_LABEL, PRIORITY_LABEL, HOLD_LABEL, FLAVOR_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL)
 
 
 def check_group_kept(edit: WorkloadEdit) -> Iterator[Violation]:
@@ -229,6 +236,7 @@ FORBIDDEN: Final = frozenset(
         "NamespaceBound",
         "NamespaceUnlabelled",
         "PriorityNotAllowed",
+        "WorkloadPriorityNotAllowed",
         "UseNotAllowed",
         "TakesFromSiblings",
         "OutsideDivision",

@@ -37,6 +37,7 @@ from shared.quota.model.rules.workloads.restrictions import (
     check_requests_given,
     check_termination,
     check_use,
+    check_workload_priority,
 )
 from shared.quota.model.rules.workloads.submitted_workload import (
     NeverFits,
@@ -204,6 +205,7 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("ForeignController", "OwnSelector"), check_pods_are_counted),
     WorkloadRule(("UseNotAllowed",), check_use),
     WorkloadRule(("PriorityNotAllowed",), check_priority_class),
+    WorkloadRule(("WorkloadPriorityAbsent", "WorkloadPriorityNotAllowed"), check_workload_priority),
     WorkloadRule(("BadAnnotation",), check_owner_settings),
     WorkloadRule(("RequestAbsent",), check_requests_given),
     WorkloadRule(("DevicesUncountable",), check_devices),

@@ -10,9 +10,10 @@ from datetime import timedelta
 from typing import Final
 
 from shared.api.core.pod_request import COUNTED_BY_EVERY_POD
+from shared.api.names import PRIORITY_LABEL
 from shared.quota.model.rules.findings import Findings, Violation
 from shared.quota.model.rules.groups.names import shortened
-from shared.quota.model.rules.listing import SHOWN
+from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import LongTermination
 
@@ -43,6 +44,28 @@ def check_priority_class(workload: SubmittedWorkload, context: WorkloadContext) 
     if workload.object.startswith("Job/") and any(pod.priority is not None for pod in workload.terms):
         message = f"states a number; workloads of group {bound} name a PriorityClass, or none (quota.priorities)"
         yield workload.violation("PriorityNotAllowed", workload.pod_field("priority"), message)
+
+
+def check_workload_priority(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """The priority that its label names is in the settings, and one that its group may use."""
+    name, path = workload.labels.get(PRIORITY_LABEL), context.tree.path(workload.group)
+    if name is None:
+        return
+    known = context.settings.workload_priorities
+    allowed = [each for each, own in known.items() if own.groups is None or not set(path).isdisjoint(own.groups)]
+    if name in allowed:
+        return
+    has = f"workloads of group {workload.group} may name {listed(allowed)}" if allowed else "they may name none"
+    code, why = (
+        ("WorkloadPriorityAbsent", "there is no such one; ")
+        if name not in known
+        else (
+            "WorkloadPriorityNotAllowed",
+            "",
+        )
+    )
+    message = f'is "{shortened(name)}"; {why}{has} (quota.workloadPriorities), or leave the label out'
+    yield workload.violation(code, f"metadata.labels[{PRIORITY_LABEL}]", message)
 
 
 def check_requests_given(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
