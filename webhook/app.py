@@ -73,6 +73,7 @@ class Webhook:
             self._workloads.namespaces,
             namespace=settings.home,
             settings=self._quota,
+            faults=self._metrics.faults,
             edits=settings.edits,
             dry_run=DryRunEffects(client) if settings.guard_visibility else None,
         )

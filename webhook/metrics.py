@@ -20,6 +20,12 @@ class WebhookMetrics:
         self.refusals = Counter(
             "quotree_webhook_refusals", "Rules that refused, by code.", ["route", "rule"], registry=registry
         )
+        self.faults = Counter(
+            "quotree_faults",
+            "Faults of Quotree's own on stored objects without which an edit was judged.",
+            ["kind", "place"],
+            registry=registry,
+        )
         self.seconds = Histogram(
             "quotree_webhook_review_seconds",
             "From the whole body read to the answer written.",

@@ -22,14 +22,18 @@ from dev.controlplane.rest import serves
 from dev.prometheus import Programs
 
 PATIENCE: Final = 120.0
-_MINUTES: Final = re.compile(r"\b(\d+)m\b")
+_HURRIED: Final = {"m": "s", "h": "m"}
+_TIMES: Final = re.compile(r"\b(\d+)([mh])\b")
 
 
 def hurried(spec: dict[str, Any]) -> dict[str, Any]:
-    """The rules with seconds in place of minutes, wherever they speak of time; what they look at stays."""
+    """The rules with seconds in place of minutes, and minutes of hours, where they speak of time; the rest stays."""
+
+    def shorter(text: str) -> str:
+        return _TIMES.sub(lambda found: f"{found[1]}{_HURRIED[found[2]]}", text)
 
     def faster(rule: dict[str, Any]) -> dict[str, Any]:
-        return {**rule, "expr": _MINUTES.sub(r"\1s", rule["expr"]), "for": _MINUTES.sub(r"\1s", rule["for"])}
+        return {**rule, "expr": shorter(rule["expr"]), "for": shorter(rule["for"])}
 
     return {"groups": [{**group, "rules": [faster(each) for each in group["rules"]]} for group in spec["groups"]]}
 

@@ -13,11 +13,13 @@ import yaml
 from dev.controlplane import cluster
 from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.processes import Process
 from dev.controlplane.quotree import NAMESPACE
 from dev.prometheus import Programs
 from tests.e2e.kubectl_steps import Asking, group, job
 from tests.monitoring.conftest import dashboard_in, rendered, rules_in
 from tests.monitoring.site import Monitored, hurried, monitored
+from tests.reconciler.poisoned import NUMBERED, name_of
 
 ENTITLED: Final = 3
 """Seconds that an entitled workload may wait, and evictions in a hurried half hour, without an alert."""
@@ -145,6 +147,31 @@ def test_alert_on_inactive_groups(site: Monitored, ask: Asking) -> None:
     site.until_resolved("QuotreeTreeIsInactive")
     site.cluster.kubectl("delete", "quotagroup", "orphan")
     site.cluster.kubectl("delete", "quotagroup", "absent")
+
+
+def test_alert_on_an_object_that_is_set_aside(site: Monitored, ask: Asking) -> None:
+    """The leader fails on one Job: the alert says where, the others start, and it ends with the Job."""
+    steps = [step.rpartition(":")[2] for _, step in NUMBERED]
+    name = name_of(steps.index("assignments_of"))
+    (reconciler,) = site.quotree.reconcilers
+    sound = reconciler.command
+    _restart_as(reconciler, tuple("tests.reconciler.poisoned" if word == "reconciler" else word for word in sound))
+    ask.submit(name, "vision", 1)
+    (labels,) = site.until_firing("QuotreeSetsAside")
+    assert labels["kind"] == "Job"
+    assert labels["place"].startswith("shared/quota/decide/")
+    ask.submit("another", "vision", 1)
+    ask.until("another one starts", lambda: not ask.is_held("another"))
+    assert ask.is_held(name)
+    ask.clear()
+    site.until_resolved("QuotreeSetsAside")
+    _restart_as(reconciler, sound)
+
+
+def _restart_as(process: Process, command: tuple[str, ...]) -> None:
+    process.stop()
+    process.command = command
+    process.start()
 
 
 def test_alert_on_refused_writes(site: Monitored, ask: Asking) -> None:

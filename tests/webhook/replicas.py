@@ -71,16 +71,16 @@ class Replicas:
         leaf.private_key_pem.write_to_path(self.folder / "tls.key")
         leaf.cert_chain_pems[0].write_to_path(self.folder / "tls.crt")
 
-    def start(self, count: int, kubeconfigs: Sequence[Path] = ()) -> list[int]:
+    def start(self, count: int, kubeconfigs: Sequence[Path] = (), module: str = "webhook") -> list[int]:
         """Start that many more, each with a kubeconfig of its own if given, and wait until they are ready.
 
-        Returns their numbers; from then on only these are asked.
+        `module`: the program. Returns their numbers; from then on only these are asked.
         """
         ports = [self.taken.take() for _ in range(2 * count)]
         started = []
         for at in range(count):
             kubeconfig = kubeconfigs[at] if kubeconfigs else self.control_plane.kubeconfig
-            started.append(self._start_one(ports[at], ports[count + at], kubeconfig))
+            started.append(self._start_one(ports[at], ports[count + at], kubeconfig, module))
         for at, number in enumerate(started):
             wait_for(lambda at=at: _is_ready(ports[count + at]), lambda number=number: self.log(number))
         self.use(*started)
@@ -97,7 +97,7 @@ class Replicas:
         assert code == 201, answer
         wait_for(lambda: "(OverlappingEntries)" in str(self.control_plane.rest.request("POST", TRIED, NEVER)[1]))
 
-    def _start_one(self, port: int, health: int, kubeconfig: Path) -> int:
+    def _start_one(self, port: int, health: int, kubeconfig: Path, module: str) -> int:
         number = len(self.processes)
         settings = {
             "connection": {"kubeconfig": str(kubeconfig)},
@@ -113,7 +113,7 @@ class Replicas:
         config = self.folder / f"webhook-{number}.yaml"
         config.write_text(yaml.safe_dump(settings))
         log = self.folder / f"webhook-{number}.log"
-        self.processes.append(launched("webhook", config, log, self.preloaded))
+        self.processes.append(launched(module, config, log, self.preloaded))
         self.ports.append(port)
         return number
 

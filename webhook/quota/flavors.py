@@ -4,13 +4,18 @@ from shared.quota.model import rules
 from shared.quota.model.rules import Context, Findings
 from shared.quota.model.tree import Tree
 from webhook.quota.edits import FlavorEdit
+from webhook.quota.left_out import judge_without_faulty
 from webhook.quota.possible_trees import PendingEdits, latest
 from webhook.quota.quotagroups import EditOutcome
 
 
 def judge_flavor_alone(edit: FlavorEdit, tree: Tree, context: Context) -> Findings:
     """Return the violations of the edit in this one tree."""
-    return rules.check_flavor_change(edit.old, edit.new, context, tree)
+
+    def judge(stored: Tree, known: Context) -> Findings:
+        return rules.check_flavor_change(edit.old, edit.new, known, stored)
+
+    return judge_without_faulty(judge, tree, context, edit.name)
 
 
 def judge_flavor_among(edit: FlavorEdit, pending: PendingEdits, context: Context) -> EditOutcome:

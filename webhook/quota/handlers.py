@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+from prometheus_client import Counter
+
 from shared.api.review import Review
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
@@ -15,6 +17,7 @@ from shared.quota.model.read.groups import read_group
 from shared.quota.model.rules import Context, Findings, GroupWorkloads
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Group
+from shared.telemetry import get_logger
 from webhook.permissions import Permissions
 from webhook.quota.dry_run import DryRunEffects
 from webhook.quota.edit_rights import EditRights
@@ -22,16 +25,19 @@ from webhook.quota.edit_round import UNCONFIRMED
 from webhook.quota.edit_serializer import EditSerializer
 from webhook.quota.edits import read_flavor_edit, read_group_edit
 from webhook.quota.flavors import judge_flavor_alone
+from webhook.quota.left_out import LeftOut
 from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import UNDER_WAY, judge_alone
 from webhook.settings import EditsFile
 from webhook.verdicts import Deny, Verdict, verdict_of
 
+log = get_logger(__name__)
+
 
 class QuotaHandlers:
     """The two judges. `work`: the unfinished workloads of a group. `namespaces`: the names of all namespaces.
 
-    `dry_run`: None without the visibility API.
+    `faults`: counts those of Quotree's own, by kind and place. `dry_run`: None without the visibility API.
     """
 
     def __init__(  # noqa: PLR0913
@@ -44,11 +50,13 @@ class QuotaHandlers:
         *,
         namespace: str,
         settings: QuotaSettings,
+        faults: Counter,
         edits: EditsFile = EditsFile(),  # noqa: B008 - frozen
         timeout: timedelta = timedelta(seconds=3),
         dry_run: DryRunEffects | None = None,
     ) -> None:
         self._dry_run = dry_run
+        self._faults = faults
         self._view = view
         self._client = client.within(timeout)
         self._rights = EditRights(
@@ -95,20 +103,20 @@ class QuotaHandlers:
         edit = read_group_edit(review, uuid4().hex)
         forbidden = await self._rights.check(review, edit)
         if forbidden.violations:
-            return _verdict(forbidden)
+            return self._verdict(forbidden)
         if edit.is_ordered:
-            verdict = _verdict(await self._edits.judge(edit))
+            verdict = self._verdict(await self._edits.judge(edit))
         else:
-            verdict = _verdict(judge_alone(edit, self._view.tree, self._context()))
+            verdict = self._verdict(judge_alone(edit, self._view.tree, self._context()))
         return await self._with_effects(review, verdict)
 
     async def judge_flavor(self, review: Review) -> Verdict:
         """Return the verdict on an edit of a ResourceFlavor."""
         edit = read_flavor_edit(review, uuid4().hex)
         if edit.is_ordered:
-            verdict = _verdict(await self._edits.judge(edit))
+            verdict = self._verdict(await self._edits.judge(edit))
         else:
-            verdict = _verdict(judge_flavor_alone(edit, self._view.tree, self._context()))
+            verdict = self._verdict(judge_flavor_alone(edit, self._view.tree, self._context()))
         return await self._with_effects(review, verdict)
 
     async def _with_effects(self, review: Review, verdict: Verdict) -> Verdict:
@@ -117,10 +125,13 @@ class QuotaHandlers:
             return verdict
         return replace(verdict, warnings=(*verdict.warnings, *await self._dry_run.of(review)))
 
-
-def _verdict(findings: Findings) -> Verdict:
-    """Like `verdict_of`, but 409 where retrying can help: kubectl then retries by itself."""
-    verdict = verdict_of(findings)
-    if isinstance(verdict, Deny) and all(found.rule in (UNDER_WAY, UNCONFIRMED) for found in findings.violations):
-        return Deny(verdict.violations, 409, "Conflict", verdict.warnings)
-    return verdict
+    def _verdict(self, findings: Findings) -> Verdict:
+        """Like `verdict_of`, but 409 where retrying can help: kubectl then retries by itself."""
+        for each in findings.warnings:
+            if isinstance(each, LeftOut):
+                self._faults.labels(each.object.partition("/")[0], each.place).inc()
+                log.critical("Left out: our own bug", object=each.object, place=each.place, trace=each.trace)
+        verdict = verdict_of(findings)
+        if isinstance(verdict, Deny) and all(found.rule in (UNDER_WAY, UNCONFIRMED) for found in findings.violations):
+            return Deny(verdict.violations, 409, "Conflict", verdict.warnings)
+        return verdict

@@ -16,6 +16,7 @@ from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.over_time import at_moment, family_of
 from shared.quota.model.tree import Group, Tree
 from webhook.quota.edits import GROUP, GroupEdit
+from webhook.quota.left_out import judge_without_faulty
 from webhook.quota.possible_trees import PendingEdit, PendingEdits, possible_trees
 
 UNDER_WAY: Final = "EditUnderWay"
@@ -25,8 +26,12 @@ UNDER_WAY: Final = "EditUnderWay"
 def judge_alone(edit: GroupEdit, tree: Tree, context: Context) -> Findings:
     """Return the violations of the edit in this one tree, which has the group's previous state."""
     before = tree.with_group(edit.old) if edit.old is not None else _without(tree, edit.name)
-    after = before.with_group(edit.new) if edit.new is not None else _without(before, edit.name)
-    return rules.check_change(before, after, edit.name, context)
+
+    def judge(stored: Tree, known: Context) -> Findings:
+        after = stored.with_group(edit.new) if edit.new is not None else _without(stored, edit.name)
+        return rules.check_change(stored, after, edit.name, known)
+
+    return judge_without_faulty(judge, before, context, edit.name)
 
 
 def _without(tree: Tree, name: str) -> Tree:
