@@ -77,6 +77,7 @@ class Reconciler:
         self._metrics = ReconcilerMetrics(process.registry, self._state.faults)
         process.registry.register(AccountCollector(self._state))
         self._faults = FaultReports(self._state.faults, process.registry)
+        self._state.faults.when_new = self._wake.request
         self._latest_plan = LatestPlan()
         expose_watches(process.registry, self._watches)
         expose_election(process.registry, self._election.may_write)

@@ -3,7 +3,7 @@
 An object that is set aside is tried again when it changes. See docs/specification.md §5.10.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from traceback import format_exception
@@ -62,12 +62,18 @@ class _Entry(NamedTuple):
     instead: object
 
 
+def _do_nothing() -> None:
+    """Wait for somebody who wants to know."""
+
+
 class Faults:
     """What is set aside, by kind (a workload's is WORKLOAD) and key; and faults that have not been told yet."""
 
     def __init__(self) -> None:
         self.new: list[Fault] = []
         """The reporter removes them."""
+        self.when_new: Callable[[], None] = _do_nothing
+        """Called for each of these: faults of reports arise between cycles, and nothing else might cause the next."""
         self._aside: dict[tuple[str, str], _Entry] = {}
         self._told: set[tuple[Subject, str]] = set()
 
@@ -129,3 +135,4 @@ class Faults:
             self._told.clear()
         self._told.add(where)
         self.new.append(fault)
+        self.when_new()

@@ -9,7 +9,7 @@ from shared.api.names import HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import MOST_ASIDE, ClusterState
 from shared.cluster.state.fault_search import decide_from_scratch
-from shared.cluster.state.faults.register import FLAVOR, GROUP, NODE, WORKLOAD
+from shared.cluster.state.faults.register import FLAVOR, GROUP, NODE, WORKLOAD, Subject
 from shared.cluster.state.faults.stand_ins import stand_in
 from shared.cluster.state.faults.worlds import most_suspicious
 from shared.cluster.state.observed.projections import GroupStatusRecord
@@ -197,3 +197,15 @@ def test_bug_that_concerns_no_object_is_raised(state: ClusterState, monkeypatch:
     state.observe_jobs([Changed(None, a_job())])
     with pytest.raises(Fault):
         decide_from_scratch(state, NOW)
+
+
+def test_each_new_fault_causes_a_cycle_that_tells_it(state: ClusterState) -> None:
+    """Between cycles reports fail, and in a quiet cluster nothing else would cause the next."""
+    asked: list[str] = []
+    state.faults.when_new = lambda: asked.append("cycle")
+    subject = Subject(GROUP, "vision")
+    for _ in range(2):
+        with state.faults.about(subject):
+            raise Fault
+    assert asked == ["cycle"]
+    assert [each.subject for each in state.faults.new] == [subject]
