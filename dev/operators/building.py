@@ -70,7 +70,8 @@ def _build(operator: Operator, binaries: Binaries, scratch: Path, say: Callable[
 def _rendered(operator: Operator, binaries: Binaries, source: Path) -> str:
     if (source / operator.manifests / "Chart.yaml").is_file():
         chart, (namespace, _) = operator.manifests, operator.account
-        return _run([str(binaries.helm), "template", Path(chart).name, chart, "--namespace", namespace], source)
+        words = ("template", Path(chart).name, chart, "--namespace", namespace, "--include-crds")
+        return _run([str(binaries.helm), *words], source)
     return _run([str(binaries.kubectl), "kustomize", operator.manifests], source)
 
 

@@ -1,5 +1,6 @@
 """How each operator is started: arguments, environment and settings file. Pure: ports and paths in, words out."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +111,25 @@ def _appwrapper(site: Site) -> Start:
     return Start((), environment=environment)
 
 
+def _spark(site: Site) -> Start:
+    arguments = (
+        "controller",
+        "start",
+        f"--health-probe-bind-address={site.health_address}",
+        "--enable-ui-service=false",
+    )
+    here = Path(__file__).parent
+    environment = {
+        "SPARK_HOME": str(here / "spark"),
+        "PYTHON": sys.executable,
+        "PYTHONPATH": str(here.parents[1]),
+        # Of the API server as pods see it; what stands in for Spark has the kubeconfig.
+        "KUBERNETES_SERVICE_HOST": HOST,
+        "KUBERNETES_SERVICE_PORT": "443",
+    }
+    return Start(arguments, environment=environment)
+
+
 def _cert_manager_webhook(site: Site) -> Start:
     port = site.health_address.rpartition(":")[2]
     arguments = (
@@ -145,6 +165,7 @@ START: Final[Mapping[str, Callable[[Site], Start]]] = {
     "lws": _lws,
     "trainer": _trainer,
     "appwrapper": _appwrapper,
+    "spark-operator": _spark,
     "cert-manager-webhook": _cert_manager_webhook,
     "cert-manager": _cert_manager,
     "cainjector": _cainjector,

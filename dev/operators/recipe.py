@@ -158,16 +158,21 @@ APPWRAPPER: Final = Operator(
         ),
     ),
 )
+_SPARK_WEBHOOK: Final = "  # -- Specifies whether to enable webhook.\n  enable: true\n"
 SPARK: Final = Operator(
     "spark-operator",
     "github.com/kubeflow/spark-operator/v2",
     # The first whose applications can be suspended.
     "v2.4.0",
     "h1:Bo5rz5dlhqYEa7e/TLtUEVXDMNRotnVaQ4VLCyeLeOc=",
-    # It starts drivers by Spark's own program, which no Go module has: its definitions alone are of use here.
-    "",
-    "config/crd",
-    ("spark-operator", "spark-operator-controller"),
+    "./cmd/operator",
+    "charts/spark-operator-chart",
+    ("spark-operator", "spark-operator-chart-controller"),
+    (
+        Change("charts/spark-operator-chart/values.yaml", "  jobNamespaces:\n  - default\n", "  jobNamespaces: []\n"),
+        # Its webhook is a program of its own, which adds what a pod template has no field for in Spark's settings.
+        Change("charts/spark-operator-chart/values.yaml", _SPARK_WEBHOOK, _SPARK_WEBHOOK.replace("true", "false")),
+    ),
 )
 
 ALL: Final = (JOBSET, MPI, TRAINING, KUBERAY, LWS, TRAINER, APPWRAPPER, SPARK)

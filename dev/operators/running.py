@@ -44,6 +44,8 @@ def running(
         authority.server("tls")
         objects = [each for each in yaml.safe_load_all(built.manifests.read_text()) if each]
         if objects:
+            # Charts make none.
+            control_plane.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": operator.account[0]}})
             _apply(control_plane, manifests.on_this_host(objects, _url(site), authority.certificate.read_bytes()))
         hooks = [f"{_url(site)}{path}" for path in manifests.webhook_paths(objects)]
         process = _process(operator, control_plane, built.program, site, hooks)

@@ -166,6 +166,7 @@ class PodSetEntry(_Entry, frozen=True):
     `reader`: the name of a reader, for kinds without pod templates.
     `count`: the number of pods, an expression over `values`.
     `when`: a predicate about the object, or about each `within`; where it is false there is no such set.
+    `madeBy`: the name of the set whose pods make these pods; by default the operator makes them.
     """
 
     each: str = "."
@@ -177,6 +178,7 @@ class PodSetEntry(_Entry, frozen=True):
     values: dict[str, str] = {}
     count: str = "1"
     when: PredicateEntry | None = None
+    made_by: str = ""
     absent: AbsentEntry | None = None
     inject: InjectEntry = InjectEntry()
 
@@ -269,6 +271,9 @@ class KindEntry(_Entry, frozen=True):
             raise KeyProblem("podSets", "is missing: where the pods are described")
         if len(self.pod_sets) > MAX_POD_SETS_ENTRIES:
             raise KeyProblem("podSets", f"has {len(self.pod_sets)} entries; at most {MAX_POD_SETS_ENTRIES}")
+        for each in self.pod_sets:
+            if each.made_by and each.made_by not in {other.name for other in self.pod_sets if not other.made_by}:
+                raise KeyProblem("madeBy", f"{each.made_by!r} is no name of a set that the operator makes")
         for key in ("noted", "stopped", "finished", "skip", "refuse", "operators", "children"):
             if len(getattr(self, key)) > MAX_PREDICATES:
                 raise KeyProblem(key, f"has {len(getattr(self, key))} entries; at most {MAX_PREDICATES}")

@@ -44,6 +44,7 @@ class PodSetRule:
     values: Mapping[str, ValueAt]
     count: Expression
     when: Predicate | None
+    made_by: str
     absent: Absent | None
     into: Path | None
     labels: Pointer
@@ -93,6 +94,11 @@ class Kind:
     def path(self) -> str:
         """The path at which the API server lists its objects."""
         return f"/apis/{self.api_version}/{self.resource}"
+
+    @property
+    def has_makers(self) -> bool:
+        """Whether some of its pods make others."""
+        return any(each.made_by for each in self.pod_sets)
 
     def is_of(self, api_version: str, kind: str) -> bool:
         """Return whether an object or owner reference with these fields is of the kind, whatever its version."""
@@ -174,6 +180,7 @@ def _pod_set(entry: PodSetEntry) -> PodSetRule:
         values=values,
         count=compile_expression(entry.count, frozenset(values)),
         when=None if entry.when is None else entry.when.compiled(),
+        made_by=entry.made_by,
         absent=None if entry.absent is None else _absent(entry.absent),
         into=compile_path(inject.into) if inject.into else None,
         labels=compile_path(inject.labels).pointer,

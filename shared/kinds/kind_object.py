@@ -50,6 +50,8 @@ class KindPodSet:
     """Of the template."""
     added: Any = None
     """The template that the object lacks and its operator would use: written with the first change of the set."""
+    made_by: str = ""
+    """The name of the set whose pods make these; empty: the operator does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ def _pod_set(rule: PodSetRule, root: Mapping[str, Any], where: _Described) -> Ki
         _mappings(source, (*below, *rule.tolerations)),
         dict(annotations) if isinstance(annotations, dict) else {},
         added,
+        rule.made_by,
     )
 
 

@@ -150,7 +150,7 @@ def check_label(kind: str, metadata: Metadata, old: Metadata | None, context: Re
     """
     made_for = "" if context.cover is None else context.cover.unit
     expected, name = made_for if old is None else old.unit, name_of(kind, metadata)
-    forged = tuple(check_unit(name, expected, metadata.unit))
+    forged = tuple(check_unit(name, expected, metadata.unit, reason=context.not_covered))
     if old is None or not old.unit or context.by_operator:
         return Findings(forged)
     return Findings((*forged, *check_child_kept(name, old, metadata)))

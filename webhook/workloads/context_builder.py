@@ -10,12 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from shared.api.core.metadata import Metadata, OwnerReference
+from shared.api.core.pod import read_pod
 from shared.api.names import JOB_OWNER_LABEL
 from shared.api.reading import Unreadable, View, reader
 from shared.api.review import Review, ReviewOperation
+from shared.kinds.reading import read_kind_object
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
-from shared.kube.resources import QUOTA_GROUPS
+from shared.kube.resources import PODS, QUOTA_GROUPS, resource_of_kind
 from shared.quota.model.in_force import group_in_force
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
@@ -26,6 +28,7 @@ from shared.quota.model.tree import Tree
 from webhook.permissions import Permissions, service_account
 from webhook.quota.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
+from webhook.workloads.governed.made_by_pods import find_set, is_sent_by
 from webhook.workloads.governed.scales import read_scale
 from webhook.workloads.owner_cache import WorkloadRecord
 from webhook.workloads.review_context import Cover, ReviewContext
@@ -84,7 +87,10 @@ class ContextBuilder:
         is_made_for_job = review.user_info.username in controllers
         job = await self._job_of(review.namespace, metadata) if is_made_for_job else None
         job_group = None if job is None or job.unit else self._workloads.group_of(job)
-        cover = await self._cover(review, metadata, job)
+        cover, not_covered = await self._cover(review, metadata, job), ""
+        maker = metadata.controller
+        if cover is None and maker is not None and self._is_made_by_pod(review, maker):
+            cover, not_covered = await self._cover_by_pod(review, metadata, maker, namespace)
         is_accounted = job_group is not None or cover is not None
         quota = WorkloadContext(
             await self._tree_with(group),
@@ -106,7 +112,8 @@ class ContextBuilder:
             cover,
             self._is_by_operator(review),
             self._kinds,
-            now=datetime.now(UTC),
+            not_covered,
+            datetime.now(UTC),
         )
 
     async def managed_kind(self, review: Review) -> str | None:
@@ -178,6 +185,34 @@ class ContextBuilder:
         if found is not None and found.unit:
             return Cover(found.unit, group)
         return None if found is None or found is job or group is None else Cover(found.uid, group)
+
+    def _is_made_by_pod(self, review: Review, maker: OwnerReference) -> bool:
+        is_new = review.operation is ReviewOperation.CREATE
+        return is_new and is_sent_by(maker, review.user_info) and any(kind.has_makers for kind in self._kinds.suspended)
+
+    async def _cover_by_pod(
+        self, review: Review, made: Metadata, maker: OwnerReference, namespace: NamespaceContext
+    ) -> tuple[Cover | None, str]:
+        """The governed object for which this pod is made by one of its pods; else why it is made for none.
+
+        Raises ApiError. The pod that makes it was created a moment ago, as was the object's start: both are read.
+        """
+        if not (is_name(maker.name) and is_name(review.namespace)):
+            return None, ""
+        try:
+            pod = read_pod(await self._client.get(PODS, maker.name, review.namespace))
+            owner = pod.metadata.controller
+            kind = None if owner is None else self._kinds.find(owner.api_version, owner.kind)
+            if pod.metadata.uid != maker.uid or owner is None or kind is None or not is_name(owner.name):
+                return None, ""
+            raw = await self._client.get(resource_of_kind(kind), owner.name, review.namespace)
+        except NotFound:
+            return None, ""
+        made_for = read_kind_object(kind, raw)
+        found = find_set(pod, made_for, made, self._workloads.made_for)
+        if isinstance(found, str):
+            return None, found
+        return Cover(made_for.metadata.uid, self._group(made_for.metadata, namespace), found.spec), ""
 
     def _is_by_operator(self, review: Review) -> bool:
         """Return whether the operator changes an object it has created."""

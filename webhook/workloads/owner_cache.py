@@ -33,6 +33,8 @@ class WorkloadRecord(msgspec.Struct, frozen=True, gc=False):
     over: bool
     unit: str = ""
     owner: OwnerReference | None = None
+    pod_set: str = ""
+    """Of a pod that counts for such an object."""
 
 
 def owner_of(metadata: Metadata) -> OwnerReference | None:

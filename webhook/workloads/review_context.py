@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from shared.api.core.metadata import LONG_AGO
+from shared.api.core.pod import PodSpec
 from shared.api.names import JOB_CONTROLLERS
 from shared.api.review import Review
 from shared.kinds.kind import Kinds
@@ -17,10 +18,14 @@ NO_KINDS = Kinds()
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The governed object for which the reviewed one is created: its uid, and its group if known."""
+    """The governed object for which the reviewed one is created: its uid, and its group if known.
+
+    `at_most`: of a pod that another pod makes: what the object declares for it.
+    """
 
     unit: str
     group: str | None = None
+    at_most: PodSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class ReviewContext:
     cover: Cover | None = None
     by_operator: bool = False
     kinds: Kinds = NO_KINDS
+    not_covered: str = ""
+    """Why a pod that the pod of a governed object makes does not count for that object."""
     now: datetime = LONG_AGO
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:

@@ -12,7 +12,7 @@ from shared.api.core.namespace import read_namespace
 from shared.api.core.pod import read_pod
 from shared.api.core.resource_claim import read_resource_claim_template, read_shared_claim
 from shared.api.core.runtimeclass import read_runtime_class
-from shared.api.names import GROUP_LABEL
+from shared.api.names import GROUP_LABEL, POD_SET_LABEL
 from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
@@ -38,6 +38,7 @@ from shared.quota.model.rules.groups.names import is_name
 from webhook.workloads.owner_cache import OwnerCache, WorkloadRecord, owner_of
 
 R = TypeVar("R")
+K = TypeVar("K")
 
 UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -61,6 +62,8 @@ class WatchedWorkloads:
         self._default_group = default_group
         self._namespaces = contexts = NamespaceContexts(devices)
         self._counts: Counter[tuple[str, str, bool]] = Counter()
+        self._made: Counter[tuple[str, str]] = Counter()
+        """(unit, pod set) -> its pods that have not ended, where pods make others."""
         watches.add(Watch(client, NAMESPACES, read_namespace, _sink(contexts.observe_namespaces)))
         watches.add(Watch(client, LIMIT_RANGES, read_limit_range, _sink(contexts.observe_limit_ranges)))
         watches.add(Watch(client, RUNTIME_CLASSES, read_runtime_class, _sink(contexts.observe_runtime_classes)))
@@ -72,7 +75,8 @@ class WatchedWorkloads:
                 sink = _sink(partial(contexts.observe_claims, source))
                 watches.add(Watch(client, resource, project, sink, settings=MAY_BE_ABSENT))
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._observe_workloads))
-        watches.add(Watch(client, PODS, pod_record, self._observe_workloads, labels=GROUP_LABEL, fields=UNFINISHED))
+        project_pod = record_of_any_pod if any(kind.has_makers for kind in kinds.suspended) else pod_record
+        watches.add(Watch(client, PODS, project_pod, self._observe_workloads, labels=GROUP_LABEL, fields=UNFINISHED))
         self.owners = OwnerCache(client, watches, kinds, self._observe_workloads)
         """The objects of governed kinds, and what their operators create."""
 
@@ -83,6 +87,10 @@ class WatchedWorkloads:
             if count and self._resolve(namespace, label) == group:
                 found[runs] += count
         return GroupWorkloads(pending=found[False], running=found[True])
+
+    def made_for(self, unit: str, pod_set: str) -> int:
+        """Return how many pods of that set the object has that have not ended."""
+        return self._made[unit, pod_set]
 
     def namespaces(self) -> Collection[str]:
         """Return the names of all namespaces, as the watch has shown them."""
@@ -132,12 +140,19 @@ class WatchedWorkloads:
             self._count(after, 1)
 
     def _count(self, record: WorkloadRecord | None, step: int) -> None:
-        if record is None or record.over or record.unit:
+        if record is None or record.over:
             return
-        key = (record.namespace, record.label, record.runs)
-        self._counts[key] += step
-        if not self._counts[key]:
-            del self._counts[key]
+        if record.unit:
+            if record.pod_set:
+                _add(self._made, (record.unit, record.pod_set), step)
+            return
+        _add(self._counts, (record.namespace, record.label, record.runs), step)
+
+
+def _add(counts: Counter[K], key: K, step: int) -> None:
+    counts[key] += step
+    if not counts[key]:
+        del counts[key]
 
 
 def _sink(see: Callable[[Iterable[Transition[R]]], object]) -> Sink[R]:
@@ -168,3 +183,14 @@ def pod_record(raw: bytes) -> WorkloadRecord | None:
     metadata = pod.metadata
     label = metadata.labels.get(GROUP_LABEL, "")
     return WorkloadRecord(metadata.uid, metadata.namespace, label, not pod.is_gated, pod.has_ended)
+
+
+def record_of_any_pod(raw: bytes) -> WorkloadRecord | None:
+    """Return the same, and of a pod that counts for an object of a governed kind, which object and pod set that is."""
+    pod = read_pod(raw)
+    metadata, pod_set = pod.metadata, pod.metadata.labels.get(POD_SET_LABEL, "")
+    if not (pod_set and is_covered(pod) and metadata.unit):
+        return pod_record(raw)
+    return WorkloadRecord(
+        metadata.uid, metadata.namespace, "", runs=True, over=pod.has_ended, unit=metadata.unit, pod_set=pod_set
+    )

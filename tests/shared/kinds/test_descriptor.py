@@ -43,6 +43,8 @@ def test_minimal_descriptor_is_read() -> None:
         ("podSets: [{values: {all: .b}}]", "is no name for a value"),
         ("podSets: [{template: '.a[*]'}]", "template: .* leads to several places"),
         ("podSets: [{templateNamedBy: .path}]", "templateNamedBy: needs `within`"),
+        ("podSets: [{name: a, madeBy: b}]", "madeBy: 'b' is no name of a set that the operator makes"),
+        ("podSets: [{name: a, madeBy: a}]", "madeBy: 'a' is no name of a set that the operator makes"),
         ("podSets: [{reader: none}]", "reader: 'none' is none"),
         ("podSets: [{inject: {labels: .}}]", "labels: is empty"),
         ("podSets: [{name: '.a[*]'}]", "name: .* leads to several places"),

@@ -30,6 +30,7 @@ from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkl
 from webhook.verdicts import YES, Allow, Verdict
 from webhook.workloads.common import allow_child, drop_own_words, group_label, metadata_operations
 from webhook.workloads.governed.gated_kinds import pod_group_labels
+from webhook.workloads.governed.made_by_pods import check_made_pod
 from webhook.workloads.review_context import ReviewContext
 from webhook.workloads.sorts.sort import ReviewSort
 from webhook.workloads.workload_review import WorkloadReview
@@ -118,11 +119,13 @@ class PodReviews(ReviewSort[PodSide]):
 
     def check_made(self, edit: WorkloadReview[PodSide]) -> Findings:
         """A pod with an admission of its own would count as a plain pod."""
-        is_of_operator = edit.context.cover is not None
-        if not is_of_operator and edit.group is None:
+        cover = edit.context.cover
+        if cover is None and edit.group is None:
             return NO_FINDINGS
-        submitted = SubmittedWorkload(edit.new.name, "") if is_of_operator else edit.new.submitted
-        return Findings(tuple(check_annotations_untouched(submitted, {}, edit.new.annotations)))
+        submitted = edit.new.submitted if cover is None else SubmittedWorkload(edit.new.name, "")
+        forged = check_annotations_untouched(submitted, {}, edit.new.annotations)
+        exceeding = () if cover is None or cover.at_most is None else check_made_pod(edit.new, cover.at_most)
+        return Findings((*forged, *exceeding))
 
     def is_left_alone(self, edit: WorkloadReview[PodSide]) -> bool:
         """Return whether another object accounts for it, or it has ended."""

@@ -63,7 +63,7 @@ class _Entry(NamedTuple):
 
 
 def _do_nothing() -> None:
-    """Wait for somebody who wants to know."""
+    """Do nothing: where no decision cycles run."""
 
 
 class Faults:

@@ -16,11 +16,14 @@ from shared.quota.model.rules.listing import SHOWN
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
 
 
-def check_unit(name: str, expected: str, present: str, where: str = "") -> Iterator[Violation]:
-    """Only Quotree says for which object something was made. `where`: above the labels, such as `spec.template.`."""
+def check_unit(name: str, expected: str, present: str, where: str = "", reason: str = "") -> Iterator[Violation]:
+    """Only Quotree says for which object something was made.
+
+    `where`: above the labels, such as `spec.template.`. `reason`: why it was not made for what it names.
+    """
     if present != expected:
         fix = "leave it as it is" if expected else "leave it out"
-        message = f"label {UNIT_LABEL} is written by Quotree alone; {fix}"
+        message = reason or f"label {UNIT_LABEL} is written by Quotree alone; {fix}"
         yield Violation("ReservedLabel", name, f"{where}metadata.labels[{UNIT_LABEL}]", message)
 
 
