@@ -62,7 +62,5 @@ class Pulse:
             return StaleCause.SILENT, ""
         except ApiError:
             pass
-        lost = (each for each in self._watches.members if each.synced.is_set() and each.failure is not None)
-        return next(
-            ((StaleCause.WATCH, f"{each.name} ({each.failure.message})") for each in lost if each.failure), None
-        )
+        known = ((each.name, each.health.failure) for each in self._watches.members if each.synced.is_set())
+        return next(((StaleCause.WATCH, f"{name} ({why.message})") for name, why in known if why is not None), None)

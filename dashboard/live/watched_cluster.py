@@ -98,7 +98,9 @@ class WatchedCluster:
         """Freeze what is seen now; costs what changed since the last call."""
         members = self._watches.members
         pending = tuple(
-            f"{each.name}: {each.trouble or 'listing'}" for each in members if not _is_read(each.synced, each.failure)
+            f"{each.name}: {each.health.trouble or 'listing'}"
+            for each in members
+            if not _is_read(each.synced, each.health.failure)
         )
         if not self._leader_was_asked:
             pending = (*pending, "past use: asking the leader")
@@ -134,9 +136,9 @@ class WatchedCluster:
     def _refusals(self) -> list[str]:
         lost = dict(_LOST)
         found = [
-            f"{lost.get(each.name, 'reasons are not computed')}: {each.failure.message}"
+            f"{lost.get(each.name, 'reasons are not computed')}: {each.health.failure.message}"
             for each in self._watches.members
-            if each.failure is not None and not each.synced.is_set()
+            if each.health.failure is not None and not each.synced.is_set()
         ]
         if self._namespace is not None:
             found.append(f"only workloads of namespace {self._namespace} are shown, as asked for with --namespace")
@@ -146,7 +148,7 @@ class WatchedCluster:
         """A watch that syncs empty or is refused changes no record: look at each now and then."""
         before: list[bool] = []
         while True:
-            states = [_is_read(each.synced, each.failure) for each in self._watches.members]
+            states = [_is_read(each.synced, each.health.failure) for each in self._watches.members]
             if states != before:
                 self.changed.set()
             before = states

@@ -42,11 +42,11 @@ class _WatchCollector(Collector):
             name = [watch.name]
             objects.add_metric(name, len(watch.records))
             strange.add_metric(name, len(watch.undecodable))
-            quiet.add_metric(name, watch.quiet_seconds())
+            quiet.add_metric(name, watch.health.quiet_seconds())
             synced.add_metric(name, float(watch.synced.is_set()))
-            events.add_metric(name, watch.events)
-            lists.add_metric(name, watch.lists)
-            streams.add_metric(name, watch.streams)
+            events.add_metric(name, watch.counts.events)
+            lists.add_metric(name, watch.counts.lists)
+            streams.add_metric(name, watch.counts.streams)
         return (objects, strange, quiet, synced, events, lists, streams)
 
 

@@ -35,8 +35,9 @@ class Watches:
     def problem(self, silence: timedelta = timedelta(minutes=3)) -> str | None:
         """For readiness: the first watch that has not synced or is silent for `silence`; None if all are well."""
         for watch in self.members:
+            name, quiet, trouble = watch.resource.plural, watch.health.quiet_seconds(), watch.health.trouble
             if not watch.synced.is_set():
-                return f"watch of {watch.resource.plural} has not synced: {watch.trouble or 'listing'}"
-            if (quiet := watch.quiet_seconds()) > silence.total_seconds():
-                return f"watch of {watch.resource.plural} heard nothing for {quiet:.0f} s: {watch.trouble or 'silent'}"
+                return f"watch of {name} has not synced: {trouble or 'listing'}"
+            if quiet > silence.total_seconds():
+                return f"watch of {name} heard nothing for {quiet:.0f} s: {trouble or 'silent'}"
         return None

@@ -7,12 +7,12 @@ The sink gets differences only, in batches, and never half a list.
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from random import Random
-from typing import Any, Final, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
@@ -21,11 +21,13 @@ from shared.kube.errors import ApiError, Gone, Invalid, NotFound, Status, Unavai
 from shared.kube.resources import Resource
 from shared.kube.watch.backoff import Backoff
 from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
+from shared.kube.watch.delivery import Delivery
+from shared.kube.watch.health import WatchHealth
 from shared.kube.watch.pace import Pace
+from shared.kube.watch.source import MAY_BE_ABSENT, WatchSettings, WatchSource
 from shared.kube.watch.stream import EndlessLine, Lines, read_bookmark, split_event
-from shared.problems import place_of
 
-__all__ = ["Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings"]
+__all__ = ["MAY_BE_ABSENT", "Change", "Changed", "Project", "Sink", "Undecodable", "Watch", "WatchSettings"]
 
 R = TypeVar("R")
 _log = logging.getLogger("quotree.kube.watching")
@@ -33,26 +35,20 @@ _YIELD_AFTER = 256 * 1024
 """Bytes of events; a thousand ordinary ones."""
 
 
-class WatchSettings(msgspec.Struct, frozen=True):
-    """`silence`: without a byte for so long, the connection counts as dead. `life`: ask for a new stream after
-    one to two of these, so that load spreads over API servers again. `page`: objects per page of a list. `absent`: how
-    often to look for a kind that the API server does not know yet; None: it must know it."""
-
-    silence: timedelta = timedelta(seconds=90)
-    life: timedelta = timedelta(minutes=5)
-    page: int = 500
-    absent: timedelta | None = None
-
-
-MAY_BE_ABSENT: Final = WatchSettings(absent=timedelta(seconds=5))
-"""For a kind that can be installed later, or that some versions of Kubernetes do not have."""
-
-
 _decode_status = msgspec.json.Decoder(Status).decode
 
 
 class _NoStreamingList(Exception):
     """The server accepts the watch but does not send the existing objects."""
+
+
+@dataclass(slots=True)
+class WatchCounts:
+    """How many lists were read, streams opened and events received, for metrics."""
+
+    lists: int = 0
+    streams: int = 0
+    events: int = 0
 
 
 class Watch(Generic[R]):
@@ -75,24 +71,15 @@ class Watch(Generic[R]):
         self.name = name or resource.plural
         """The name in metrics: several watches of one kind need names of their own."""
         self.synced = asyncio.Event()
-        self.trouble: str | None = None
-        self.failure: ApiError | None = None
-        """The error behind `trouble`; for watches that can be refused."""
-        self.lists = 0
-        self.streams = 0
-        self.events = 0
-        self._client = client
-        self._sink = sink
+        self.counts = WatchCounts()
+        spread = Random()  # noqa: S311 - spreads load, guards nothing
+        self._source = WatchSource(client, resource, namespace, labels, fields, settings, spread)
+        self.health = WatchHealth(self._source.describe())
         self._cache = Cache(project)
-        self._namespace = namespace
-        self._selectors = {"labelSelector": labels, "fieldSelector": fields}
-        self._settings = settings
-        self._random = Random()  # noqa: S311 - spreads load, guards nothing
+        self._delivery = Delivery(sink, self._cache, self._source.describe())
         self._streaming_lists = True
         self._version: str | None = None
         self._fresh: State[R] | None = None
-        self._heard = time.monotonic()
-        self._healthy_since: float | None = None
         self._is_absent = False
 
     @property
@@ -110,15 +97,11 @@ class Watch(Generic[R]):
         """The resourceVersion of the records as last reported to the sink; empty before the first list."""
         return self._version or ""
 
-    def quiet_seconds(self) -> float:
-        """Seconds since the server last sent anything; up to about a minute on a healthy quiet watch."""
-        return time.monotonic() - self._heard
-
     async def run(self) -> NoReturn:
         """Watch indefinitely. Raises only the sink's own exceptions."""
-        backoff = Backoff(self._random)
+        backoff, absent = Backoff(self._source.random), self._source.settings.absent
         while True:
-            self._healthy_since = None
+            self.health.begin()
             wait = timedelta()
             try:
                 await self._watch_once()
@@ -126,17 +109,16 @@ class Watch(Generic[R]):
                 wait = error.retry_after or wait
                 if isinstance(error, Gone):
                     self._version = None
-                if isinstance(error, NotFound) and self._settings.absent is not None:
+                if isinstance(error, NotFound) and absent is not None:
                     self._wait_for_kind()
-                    await asyncio.sleep(self._settings.absent.total_seconds())
+                    await asyncio.sleep(absent.total_seconds())
                     continue
-                self._report(error)
-            lived = time.monotonic() - self._healthy_since if self._healthy_since else 0.0
-            await asyncio.sleep(max(wait.total_seconds(), backoff.delay_after(lived)))
+                self.health.report(error)
+            await asyncio.sleep(max(wait.total_seconds(), backoff.delay_after(self.health.lived())))
 
     def _wait_for_kind(self) -> None:
         """Report an empty list: the API server does not know the kind, so there is no object of it."""
-        self._hear()
+        self.health.hear()
         if not self._is_absent:
             _log.info("this kind is not installed; waiting for it", extra=self._facts())
         self._is_absent = True
@@ -160,15 +142,8 @@ class Watch(Generic[R]):
     async def _list(self) -> None:
         fresh: State[R] = State()
         version = ""
-        pages = self._client.within(self._settings.silence).list_pages(
-            self.resource,
-            self._namespace,
-            labels=self._selectors["labelSelector"],
-            fields=self._selectors["fieldSelector"],
-            limit=self._settings.page,
-        )
-        async for page in pages:
-            self._hear()
+        async for page in self._source.pages():
+            self.health.hear()
             self._gather(fresh, page.items)
             version = page.resource_version
         self._fresh = None
@@ -182,25 +157,16 @@ class Watch(Generic[R]):
     async def _follow(self, fresh: State[R] | None) -> None:
         """Read one stream to its end; with `fresh`, one that begins with all existing objects."""
         self._fresh = fresh
-        self.streams += 1
+        self.counts.streams += 1
         lines, pace = Lines(), Pace()
-        async with self._client.stream(
-            self.resource, self._namespace, self._query(), silence=self._settings.silence
-        ) as content:
+        async with self._source.stream(None if fresh is not None else self._version or "") as content:
             # An accepted watch is healthy before its first event: of a quiet kind, that may be a minute later.
-            self._hear()
+            self.health.hear()
             while chunk := await content.readany():
-                self._hear()
+                self.health.hear()
                 events = await self._take(lines, chunk)
                 if self._fresh is None:
-                    await pace.keep(self._heard, events)
-
-    def _query(self) -> dict[str, str]:
-        life = self._settings.life.total_seconds() * self._random.uniform(1, 2)
-        query = {**self._selectors, "allowWatchBookmarks": "true", "timeoutSeconds": str(int(life) + 1)}
-        if self._fresh is not None:
-            return {**query, "sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
-        return {**query, "resourceVersion": self._version or ""}
+                    await pace.keep(self.health.heard, events)
 
     async def _take(self, lines: Lines, chunk: bytes) -> int:
         """Apply the events of one read and call the sink; return how many there were.
@@ -209,7 +175,7 @@ class Watch(Generic[R]):
         at once would delay decisions and the Lease.
         """
         changes: list[Change[R]] = []
-        before, decoded = self.events, 0
+        before, decoded = self.counts.events, 0
         try:
             with _broken_stream():
                 for line in lines.feed(chunk):
@@ -222,19 +188,19 @@ class Watch(Generic[R]):
                         await asyncio.sleep(0)
         finally:
             self._tell(changes)
-        return self.events - before
+        return self.counts.events - before
 
     def _take_event(self, line: bytes, changes: list[Change[R]]) -> None:
         kind, raw = split_event(line)
         if kind == "BOOKMARK":
             self._take_bookmark(raw, changes)
         elif kind == "ERROR":
-            raise error_from_status(_decode_status(raw), request=f"WATCH {self._describe()}")
+            raise error_from_status(_decode_status(raw), request=f"WATCH {self._source.describe()}")
         elif self._fresh is not None:
-            self.events += 1
+            self.counts.events += 1
             self._cache.gather(self._fresh, raw)
         else:
-            self.events += 1
+            self.counts.events += 1
             version, change = self._cache.drop(raw) if kind == "DELETED" else self._cache.put(raw)
             self._version = version
             if change is not None:
@@ -255,58 +221,16 @@ class Watch(Generic[R]):
     def _adopt(self, fresh: State[R], version: str) -> list[Change[R]]:
         self._version = version
         self._is_absent = False
-        self.lists += 1
+        self.counts.lists += 1
         return self._cache.replace(fresh)
 
     def _tell(self, changes: list[Change[R]]) -> None:
-        if changes:
-            try:
-                self._sink(changes)
-            except Exception as error:
-                self._tell_one_by_one(changes, error)
+        self._delivery.tell(changes)
         if self._fresh is None:
             self.synced.set()
 
-    def _tell_one_by_one(self, changes: list[Change[R]], error: Exception) -> None:
-        """Tell each again: a sink takes a change twice. An object of which that fails counts as one that is gone.
-
-        Raises what the sink raises without any change.
-        """
-        self._sink([])
-        _log.critical("change not taken: our own bug; looking for the object", exc_info=error, extra=self._facts())
-        for change in changes:
-            try:
-                self._sink([change])
-            except Exception as fault:
-                self._set_aside(change, fault)
-
-    def _set_aside(self, change: Change[R], fault: Exception) -> None:
-        problem = self._cache.set_aside(change, f"{type(fault).__name__}: {fault} at {place_of(fault)}"[:500])
-        named = {"object": f"{problem.namespace}/{problem.name}".strip("/"), "uid": problem.uid}
-        _log.critical("object set aside: our own bug", extra=self._facts(**named, why=problem.reason), exc_info=fault)
-        gone = Changed(change.before, None) if isinstance(change, Changed) and change.before is not None else None
-        with suppress(Exception):
-            self._sink([problem] if gone is None else [gone, problem])
-
-    def _hear(self) -> None:
-        self._heard = time.monotonic()
-        if self._healthy_since is None:
-            self._healthy_since = self._heard
-        if self.trouble is not None:
-            _log.info("watch goes on", extra=self._facts())
-            self.trouble = self.failure = None
-
-    def _report(self, error: ApiError) -> None:
-        trouble = str(error)
-        if trouble != self.trouble:
-            _log.warning("watch interrupted", extra=self._facts(error=trouble))
-        self.trouble, self.failure = trouble, error
-
     def _facts(self, **more: Any) -> dict[str, Any]:
-        return {"resource": self._describe(), **more}
-
-    def _describe(self) -> str:
-        return self.resource.describe(self._namespace, None)
+        return {"resource": self._source.describe(), **more}
 
 
 @contextmanager

@@ -34,7 +34,7 @@ async def test_watches_are_counted_per_resource(client: Client, namespace: str) 
     names = ("synced", "objects", "undecodable", "events_total", "lists_total", "streams_total")
     assert [value(name) for name in names] == [1, 1, 0, 1, 1, 1]
     assert (value("quiet_seconds") or 0) < 60
-    assert watch.trouble is None
+    assert watch.health.trouble is None
     assert watches.problem() is None
     assert (watches.problem(timedelta()) or "").startswith("watch of configmaps heard nothing for 0 s: silent")
     task.cancel()

@@ -77,7 +77,7 @@ async def test_missing_kind_is_waited_for_without_an_error(client: Client, names
     try:
         async with asyncio.timeout(60):
             await watches.all_synced()
-        assert (watch.trouble, watches.problem(), dict(watch.records)) == (None, None, {})
+        assert (watch.health.trouble, watches.problem(), dict(watch.records)) == (None, None, {})
         await client.create(CRDS, definition(gadgets))
         await create(client, gadgets, namespace, "first")
         await until(lambda: seen.things == {"first": ""}, 60)

@@ -173,7 +173,7 @@ async def test_object_whose_change_the_sink_cannot_take_is_set_aside_until_it_ch
         (problem,) = seen.undecodable
         assert problem.name == "b"
         assert re.fullmatch(
-            r"LookupError: bitter at shared/kube/watch/watching.py:\d+ _tell_one_by_one", problem.reason
+            r"LookupError: bitter at shared/kube/watch/delivery.py:\d+ _tell_one_by_one", problem.reason
         )
         await put(client, namespace, "a", "bitter")
         await until(lambda: "a" not in seen.things)
@@ -215,7 +215,7 @@ async def test_silent_stream_is_replaced_without_loss(
         await put(client, namespace, "a", "1")
         await until(lambda: seen.things == {"a": "1"})
         assert proxy.committed["FallSilent", "watcher"] == 2
-        assert watch.lists == 1
+        assert watch.counts.lists == 1
 
 
 async def test_stream_closed_inside_a_line_neither_loses_nor_repeats_events(
@@ -228,7 +228,7 @@ async def test_stream_closed_inside_a_line_neither_loses_nor_repeats_events(
         await until(lambda: len(seen.things) == 30, 60)
         assert seen.things == {f"c{number}": str(number) for number in range(30)}
         assert proxy.committed["CutAnswer", "watcher"] >= 4
-        assert watch.trouble is None
+        assert watch.health.trouble is None
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
@@ -245,7 +245,7 @@ async def test_refused_watch_is_retried_after_the_requested_delay(
         await until(lambda: seen.things == {"a": "1"})
         assert rule.committed == 2
         assert loop.time() - started >= 2
-        assert watch.lists == 1
+        assert watch.counts.lists == 1
 
 
 async def test_expired_version_leads_to_a_new_list_and_only_differences_are_reported(
@@ -262,7 +262,7 @@ async def test_expired_version_leads_to_a_new_list_and_only_differences_are_repo
         await put(client, namespace, "changes", "2")
         proxy.side("watcher").cut()
         proxy.side("watcher").heal()
-        await until(lambda: watch.lists == 2 and len(seen.batches) == 2)
+        await until(lambda: watch.counts.lists == 2 and len(seen.batches) == 2)
         assert seen.batches[1:] == [
             [Changed(Thing("goes", "1"), None), Changed(Thing("changes", "1"), Thing("changes", "2"))]
         ]
@@ -273,7 +273,7 @@ async def test_readiness_names_the_watch_that_has_not_synced(client: Client) -> 
     all_watches = Watches()
     watch = all_watches.add(Watch(client, nowhere, project, Seen()))
     task = asyncio.create_task(all_watches.run())
-    await until(lambda: watch.trouble is not None)
+    await until(lambda: watch.health.trouble is not None)
     problem = "watch of things has not synced: GET things.nowhere.example.com: 404: 404 page not found"
     assert all_watches.problem() == problem
     task.cancel()

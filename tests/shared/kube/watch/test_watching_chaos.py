@@ -88,7 +88,7 @@ async def test_watch_converges_to_the_stored_objects_under_faults(
         ]
         busy = [asyncio.create_task(write()), asyncio.create_task(disturb())]
         await asyncio.sleep(8)
-        await until(lambda: proxy.faults() > 20 and sum(watch.lists for watch, _ in watches) > len(watches))
+        await until(lambda: proxy.faults() > 20 and sum(watch.counts.lists for watch, _ in watches) > len(watches))
         stop.set()
         await asyncio.gather(*busy)
         proxy.rules.clear()
@@ -98,4 +98,4 @@ async def test_watch_converges_to_the_stored_objects_under_faults(
             await until(partial(knows, watch, truth), 120)
             assert seen.things == {thing.name: thing.value for thing in watch.records.values()}
     assert proxy.faults() > 20
-    assert sum(watch.lists for watch, _ in watches) > len(watches)
+    assert sum(watch.counts.lists for watch, _ in watches) > len(watches)

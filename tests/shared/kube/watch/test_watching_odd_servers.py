@@ -165,7 +165,7 @@ async def test_failed_streaming_list_falls_back_to_pages_once(tmp_path: Path) ->
         ("events", [*START, "stay"]),
     )
     async with watching(script, tmp_path) as (watch, recorded):
-        await until(lambda: watch.lists == 2)
+        await until(lambda: watch.counts.lists == 2)
         assert recorded.batches == [["+a", "+b"]]
     assert script.versions() == ["all", "list", "5", "all"]
 
@@ -219,7 +219,7 @@ async def test_garbage_in_the_stream_causes_a_reconnection_without_loss(tmp_path
 async def test_health_reports_the_last_error_until_it_is_resolved(tmp_path: Path) -> None:
     script = Script(("events", START), ("status", 403), ("events", [bookmark("6"), "stay"]))
     async with watching(script, tmp_path) as (watch, _):
-        await until(lambda: watch.trouble is not None)
-        assert watch.trouble == "GET nodes: 403: m"
-        await until(lambda: watch.trouble is None)
-        assert watch.quiet_seconds() < 1
+        await until(lambda: watch.health.trouble is not None)
+        assert watch.health.trouble == "GET nodes: 403: m"
+        await until(lambda: watch.health.trouble is None)
+        assert watch.health.quiet_seconds() < 1

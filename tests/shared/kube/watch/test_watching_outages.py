@@ -67,13 +67,13 @@ async def test_frozen_api_server_delays_events_without_loss(bare: cluster.Contro
     async with watching(direct, NAMESPACE, PATIENT, fields="metadata.name!=kube-root-ca.crt") as (watch, seen):
         await put_when_back(direct, "before", "1")
         bare.processes["kube-apiserver"].freeze()
-        await until(lambda: watch.trouble is not None)
-        await until(lambda: watch.quiet_seconds() >= PATIENT.silence.total_seconds())
+        await until(lambda: watch.health.trouble is not None)
+        await until(lambda: watch.health.quiet_seconds() >= PATIENT.silence.total_seconds())
         bare.processes["kube-apiserver"].thaw()
         await put_when_back(direct, "after", "1")
         await until(lambda: seen.things == {"before": "1", "after": "1"})
-        assert watch.lists == 1
-        await until(lambda: watch.trouble is None)
+        assert watch.counts.lists == 1
+        await until(lambda: watch.health.trouble is None)
 
 
 async def test_quiet_watch_is_well_as_soon_as_it_is_accepted_again(bare: cluster.ControlPlane, tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ async def test_quiet_watch_is_well_as_soon_as_it_is_accepted_again(bare: cluster
         ):
             await until(watch.synced.is_set)
             side.cut()
-            await until(lambda: watch.trouble is not None)
-            await until(lambda: watch.trouble is None, seconds=20)
-            assert (watch.lists, watch.events) == (1, 0)
+            await until(lambda: watch.health.trouble is not None)
+            await until(lambda: watch.health.trouble is None, seconds=20)
+            assert (watch.counts.lists, watch.counts.events) == (1, 0)
 
 
 async def test_watch_reconnects_to_a_restarted_api_server(bare: cluster.ControlPlane, direct: Client) -> None:
@@ -98,7 +98,7 @@ async def test_watch_reconnects_to_a_restarted_api_server(bare: cluster.ControlP
         await put_when_back(direct, "before", "1")
         await until(lambda: "before" in seen.things)
         bare.processes["kube-apiserver"].kill()
-        await until(lambda: watch.trouble is not None)
+        await until(lambda: watch.health.trouble is not None)
         await asyncio.to_thread(bare.processes["kube-apiserver"].start)
         await put_when_back(direct, "after", "1")
         await until(lambda: seen.things == {"before": "1", "after": "1"})
@@ -126,7 +126,7 @@ async def test_difference_after_compaction_and_restart_is_reported_once(
             await asyncio.to_thread(bare.processes["kube-apiserver"].start)
             side.cut()
             side.heal()
-            await until(lambda: watch.lists == 2 and len(seen.batches) == 2)
+            await until(lambda: watch.counts.lists == 2 and len(seen.batches) == 2)
             assert seen.batches[1:] == [
                 [Changed(Thing("goes", "1"), None), Changed(Thing("changes", "1"), Thing("changes", "3.19"))]
             ]
