@@ -94,9 +94,9 @@ class SimulatedWatches:
 def _selects(watch: Watch[Any], plural: str, body: Body | None) -> bool:
     if body is None or watch.resource.plural != plural:
         return False
-    labels, fields = body["metadata"].get("labels", {}), watch._selectors["fieldSelector"]
+    labels, fields = body["metadata"].get("labels", {}), watch._source.fields
     assert fields in ("", LIVE)
     if fields and body.get("status", {}).get("phase") in _ENDED:
         return False
-    wanted = [each for each in watch._selectors["labelSelector"].split(",") if each]
+    wanted = [each for each in watch._source.labels.split(",") if each]
     return all(each[1:] not in labels if each.startswith("!") else each in labels for each in wanted)
