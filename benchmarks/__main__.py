@@ -7,6 +7,7 @@ from typing import Final
 
 MEASUREMENTS: Final = (
     "measuring",
+    "accounts",
     "cold_start",
     "plan_cost",
     "webhook_reviews",

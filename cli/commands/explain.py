@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 
 import click
+import msgspec
 
 from cli.read.cluster.visibility import read_explanation, read_group_explanation, served_or_computed
 from cli.read.live import LiveCluster, NotAllowed, NotInCluster, live_options
@@ -31,6 +32,7 @@ from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.text import division, explanation
 from shared.text.amendments import timed_text
+from shared.text.budgets import budget_lines
 
 
 @live_options
@@ -50,7 +52,7 @@ def command(
     """Explain why WORKLOAD (NAMESPACE/NAME) waits: what it lacks, who holds that, and what would let it start.
 
     For a workload that runs: whether it runs on borrowed quota, and by which rules it could be evicted. For a group
-    (NAME or qg/NAME): its runtime, step by step.
+    (NAME or qg/NAME): its runtime, step by step, and its budgets.
 
     Without -f the visibility API is asked where it is served; otherwise the answer is computed from the cluster. Both
     with your own rights. Every remedy has been tried in the engine: made alone, it lets the next cycles start the
@@ -82,7 +84,7 @@ def command(
 
 def _lines(data: Json, *, all_lines: bool) -> Iterable[str]:
     if "division" in data:
-        return division.lines(data)
+        return (*division.lines(data), *budget_lines(data["budgets"]))
     return explanation.lines(data) if all_lines else explanation.screenful(data)
 
 
@@ -119,5 +121,8 @@ def _computed(question: Question, name: str, namespace: str, now: datetime) -> J
     if group is not None:
         tables = division_tables(measure(world, now), group)
         amended = timed_text(world.tree[group], now)
-        return {"group": group, "amended": amended, "division": [table_as_data(each) for each in tables]}
+        status = question.objects.statuses.get(group)
+        budgets = [] if status is None else msgspec.to_builtins(status.budgets)
+        parts = {"division": [table_as_data(each) for each in tables], "budgets": budgets}
+        return {"group": group, "amended": amended, **parts}
     return Outlook.of(world, now).explained(find_workload(world, name, namespace))

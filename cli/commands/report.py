@@ -25,6 +25,7 @@ COLUMNS: Final = (
     ListColumn("BORROWED", "borrowedHours", rank=2),
     ListColumn("LENT", "lentHours", rank=3),
     ListColumn("LOST", "lostHours", rank=5),
+    ListColumn("BUDGET LEFT", "budgetLeft", rank=3),
     ListColumn("UNIT", "unit", rank=6),
 )
 
@@ -36,7 +37,7 @@ COLUMNS: Final = (
 @click.option("--namespaces", is_flag=True, help="Also what each namespace used.")
 @output_option("table", "csv", "markdown", "html")
 def command(period: str | None, group: str, namespaces: bool, output: str, cluster: LiveCluster) -> None:
-    """Report what the groups used in one month: within min, borrowed, lent, and lost to evictions.
+    """Report what the groups used in one month: within min, borrowed, lent, and lost to evictions; and budgets.
 
     In hours of cores, of GiB, or of units. CSV and JSON have exact amounts too, in base units times milliseconds.
     Read from the statuses of the QuotaGroups, which are written once a minute while something runs.

@@ -10,8 +10,12 @@ from typing import Final
 from cli.render.account_rows import PARTS
 from shared.json_data import Json
 
-_TITLES: Final = ("Group", "Namespace", "Flavor", "Resource", "Used", "Within min", "Borrowed", "Lent", "Lost")
-_SHOWN: Final = ("group", "namespace", "flavor", "resource", *(f"{part}Hours" for part in PARTS))
+_TITLES: Final = (
+    *("Group", "Namespace", "Flavor", "Resource"),
+    *("Used", "Within min", "Borrowed", "Lent", "Lost", "Budget left"),
+)
+_SHOWN: Final = ("group", "namespace", "flavor", "resource", *(f"{part}Hours" for part in PARTS), "budgetLeft")
+_NUMBERS: Final = len(_SHOWN) - 4
 _FORMULA: Final = ("=", "+", "-", "@")
 _WIDTH: Final = 480
 _BAR: Final = 18
@@ -36,7 +40,7 @@ def as_csv(rows: Sequence[Json]) -> str:
 
 def as_markdown(rows: Sequence[Json]) -> str:
     """Return a table in hours."""
-    head = f"| {' | '.join(_TITLES)} |\n|{'---|' * 4}{'---:|' * len(PARTS)}\n"
+    head = f"| {' | '.join(_TITLES)} |\n|{'---|' * 4}{'---:|' * _NUMBERS}\n"
     return head + "".join(f"| {' | '.join(str(row[name]) for name in _SHOWN)} |\n" for row in rows)
 
 
@@ -83,7 +87,7 @@ def _bar(row: Json, top: int, most: int) -> str:
 
 
 def _table(rows: Sequence[Json]) -> str:
-    kinds = [""] * 4 + [' class="number"'] * len(PARTS)
+    kinds = [""] * 4 + [' class="number"'] * _NUMBERS
     head = "".join(f"<th{kind}>{title}</th>" for kind, title in zip(kinds, _TITLES, strict=True))
     lines = [
         "".join(f"<td{kind}>{escape(str(row[name]))}</td>" for kind, name in zip(kinds, _SHOWN, strict=True))

@@ -4,6 +4,7 @@ See docs/specification.md §9.7.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
 from typing import Final
 
 from shared.api.quotagroup import QuotaGroup
@@ -12,6 +13,7 @@ from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
+from shared.quota.measure.accounts.written_budgets import budgets_of
 from shared.resources import FlavorResource
 from shared.text.quantities import hours, unit_of
 
@@ -39,7 +41,7 @@ def account_rows(groups: Iterable[QuotaGroup], month: str, *, namespaces: bool =
             continue
         period = account.periods[month]
         for key, own in sorted(period.keys.items()):
-            yield _row(group.metadata.name, month, account, key, own)
+            yield {**_row(group.metadata.name, month, account, key, own), "budgetLeft": _budget_left(group, key)}
         if namespaces:
             yield from _namespace_rows(group.metadata.name, month, account, period)
 
@@ -69,4 +71,14 @@ def _row(group: str, month: str, account: GroupAccount, key: FlavorResource, own
         **{part: str(amount) for part, amount in amounts.items()},
         **{f"{part}Hours": hours(key.resource, amount) for part, amount in amounts.items()},
         "borrowedPercent": f"{own.borrowed * 100 // own.used}%" if own.used else "",
+        "budgetLeft": "",
     }
+
+
+def _budget_left(group: QuotaGroup, key: FlavorResource) -> str:
+    """Return what is left now of the group's own budget of the key that has the smallest part left, with its period."""
+    left = [(limit - used, limit, period) for period, used, limit in budgets_of(group.status, key)]
+    if not left:
+        return ""
+    amount, _, period = min(left, key=lambda each: (Fraction(each[0], each[1] or 1), each[1]))
+    return f"{hours(key.resource, max(0, amount))} ({period})"

@@ -1,5 +1,7 @@
 """A group's page: its numbers, how its parent's runtime is divided, who lends and borrows."""
 
+import msgspec
+
 from dashboard.view.frame import Frame
 from dashboard.view.history import WORDS, History
 from dashboard.view.lending import pools_of
@@ -11,6 +13,7 @@ from shared.quota.measure.division_table import DivisionRow, DivisionTable, divi
 from shared.quota.measure.report import report_of, words_of
 from shared.quota.model.tree import ROOT, Group
 from shared.resources import FlavorResource
+from shared.text.budgets import budget_lines
 from shared.text.quantities import readable
 
 
@@ -37,6 +40,7 @@ def group_page(frame: Frame, name: str, key: FlavorResource, history: History) -
             {"type": each.type, "status": each.status, "reason": each.reason, "message": each.message}
             for each in record.status.conditions
         ],
+        "budgets": [*budget_lines(msgspec.to_builtins(record.status.budgets))],
         "mins": _mins(record.group),
         "keys": [*keys_of(record, measured(frame, record))],
         "words": [],
@@ -55,7 +59,8 @@ def group_page(frame: Frame, name: str, key: FlavorResource, history: History) -
 
 def _bare_page(frame: Frame, name: str) -> Json:
     """Return the page of a group known only from its workloads: the user cannot read QuotaGroups."""
-    nothing: Json = {each: [] for each in ("children", "conditions", "mins", "keys", "words", "divisions", "pools")}
+    parts = ("children", "conditions", "budgets", "mins", "keys", "words", "divisions", "pools")
+    nothing: Json = {each: [] for each in parts}
     past = _past(History(), name, FlavorResource("", ""))
     place: Json = {"parent": None, "path": [name], "stopPolicy": "None"}
     return {"frame": frame.number, "name": name, **place, **nothing, "history": past}

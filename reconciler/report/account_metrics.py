@@ -14,6 +14,7 @@ from shared.api.reading import aware
 from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.model.budgets.budget import amount_per_hour
 from shared.quota.model.membership import path_of
 
 _PARTS: Final = ("used", "within_min", "borrowed", "lent", "lost")
@@ -35,6 +36,7 @@ class AccountCollector(Collector):
         if book is None:
             return
         yield self._amounts(book)
+        yield from self._budgets(book, milliseconds(datetime.now(UTC)))
         age = GaugeMetricFamily(
             "quotree_accounts_unwritten_seconds", "How long the longest unwritten account has not been written."
         )
@@ -55,6 +57,22 @@ class AccountCollector(Collector):
                         labels = [group, path, key.flavor, key.resource, part, period]
                         family.add_metric(labels, getattr(each, part) / _MILLISECONDS)
         return family
+
+    def _budgets(self, book: AccountBook, now: int) -> Iterator[Metric]:
+        names = ["group", "path", "flavor", "resource", "period", "when_spent"]
+        allowed = GaugeMetricFamily("quotree_group_budget_hours", "The hours of a group's budget.", labels=names)
+        used = GaugeMetricFamily(
+            "quotree_group_budget_used_hours", "What of a budget is used in its current period.", labels=names
+        )
+        for group, uses in list(book.budgets.shown.items()):
+            for each in uses:
+                key = each.budget.key
+                what = [key.flavor, key.resource, key.period.value, each.budget.when_spent.value]
+                labels, hour = [group, self._path(group), *what], amount_per_hour(key.resource)
+                allowed.add_metric(labels, each.budget.amount / hour)
+                used.add_metric(labels, each.used_at(now) / hour)
+        yield allowed
+        yield used
 
     def _unwritten(self, book: AccountBook, now: int) -> int:
         """Return for how long some group has had a later account than its status shows, in milliseconds."""

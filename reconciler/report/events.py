@@ -12,7 +12,10 @@ from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
+from shared.quota.measure.accounts.budget_book import PassedPart
+from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.static.node_usage import UsingPod
+from shared.quota.model.budgets.in_force import budget_text
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 
@@ -103,6 +106,15 @@ class WorkloadEvents:
         """The group became inactive: nothing new starts in it."""
         group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
         self._recorder.record(group, EventType.WARNING, reason=why.reason, action="Check", note=why.message)
+
+    def budget_used(self, uid: str, part: PassedPart) -> None:
+        """So many percent of a group's budget are used."""
+        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=part.group, uid=uid)
+        at = moment_at(part.at).isoformat(timespec="milliseconds")
+        text = f"{part.percent} % of its budget of {budget_text(part.budget)} were used at {at}"
+        reason = "BudgetSpent" if part.percent == 100 else "BudgetNearlySpent"
+        what = f"; whenSpent is {part.budget.when_spent.value}"
+        self._recorder.record(group, EventType.WARNING, reason=reason, action="Account", note=text + what)
 
     def set_aside(self, fault: Fault, objects: list[WorkloadObject]) -> None:
         """Quotree has met a fault of its own on this workload, flavor or node."""

@@ -39,6 +39,7 @@ class GroupEvents:
         self._pending_events.plan = plan
         self._placement_events.snapshot = snapshot
         self._report_groups(snapshot.inactive)
+        self._report_budgets()
         self._report_orphaned(snapshot)
         self._report_amended(snapshot)
         while self._state.work.follow_ups.new_problems:
@@ -87,6 +88,14 @@ class GroupEvents:
             (name, each) for name, record in self._state.tree.groups.items() for each in record.status.conditions
         )
         return {name: each.message for name, each in conditions if each.type == AMENDED and each.status == "True"}
+
+    def _report_budgets(self) -> None:
+        book = self._state.accounts
+        while book is not None and book.budgets.passed:
+            part = book.budgets.passed.pop(0)
+            record = self._state.tree.groups.get(part.group)
+            if record is not None:
+                self._events.budget_used(record.uid, part)
 
     def _report_orphaned(self, snapshot: Snapshot) -> None:
         """Report the workloads without a leaf; one that is pending only after a while.

@@ -19,4 +19,6 @@ def note_of(written: Iterable[Condition]) -> str:
         for kind in ("OverRuntime", "Stopped", "Drained", AMENDED)
         if kind in conditions and conditions[kind].status == "True"
     ]
+    within = conditions.get("WithinBudget")
+    notes += [f"BudgetSpent: {within.reason}"] if within is not None and within.status == "False" else []
     return ", ".join(notes)

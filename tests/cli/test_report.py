@@ -38,6 +38,7 @@ ACCOUNT = GroupAccount(
         ),
     },
 )
+RAW = msgspec.json.decode(msgspec.json.encode(group("vision", ACCOUNT).status))
 KNOWN = [group("vision", ACCOUNT), group("nlp", GroupAccount())]
 
 
@@ -107,10 +108,28 @@ def test_csv_has_every_member_and_no_formula() -> None:
     assert as_csv([]) == ""
 
 
+def test_a_row_says_what_is_left_of_the_budget_that_has_least_left() -> None:
+    def budget(hours: str, used: int, **more: str) -> dict[str, str]:
+        counted = {"countedSince": "2026-09-01T00:00:00Z", "used": str(used), "timeZone": "UTC", "whenSpent": "Warn"}
+        return {"resource": "cpu", "hours": hours, "period": "Month", **counted, **more}
+
+    month, year = budget("20", JOB), budget("1000", JOB, period="Year")
+    other, over = budget("1", JOB, flavor="t4"), budget("10", JOB, flavor="a100")
+
+    def left(*budgets: dict[str, str]) -> list[str]:
+        body = {"metadata": {"name": "vision"}, "status": {**RAW, "budgets": budgets}}
+        rows = account_rows([read_quota_group(msgspec.json.encode(body))], "2026-09")
+        return [row["budgetLeft"] for row in rows]
+
+    assert left(month, year, other) == ["8.00 (Month)", ""]
+    assert left(month, over) == ["0.00 (Month)", ""]
+    assert left() == ["", ""]
+
+
 def test_markdown_is_one_table() -> None:
     lines = as_markdown([*account_rows(KNOWN, "2026-09")]).splitlines()
-    assert lines[2] == "| vision |  | a100 | cpu | 12.00 | 8.00 | 4.00 | 0.00 | 1.00 |"
-    assert {line.count("|") for line in lines} == {10}
+    assert lines[2] == "| vision |  | a100 | cpu | 12.00 | 8.00 | 4.00 | 0.00 | 1.00 |  |"
+    assert {line.count("|") for line in lines} == {11}
 
 
 def test_html_draws_each_key_refers_to_nothing_and_escapes_names() -> None:

@@ -25,6 +25,7 @@ class Course(NamedTuple):
     labels: dict[str, str]
 
 
+BUDGET: Final = 'group="a", resource="cpu", period="Month", when_spent="NoStart"'
 COURSES: Final = {
     "QuotreeHasNoLeader": Course({'quotree_leader{pod="a"}': "1x10 0x10 1x10"}, (5, 11, 12, 25), (14, 20), {}),
     "QuotreeWebhookIsAbsent": Course({"quotree_webhook_connections": "2x10 _x10 2x10"}, (5, 25), (19, 20), {}),
@@ -91,6 +92,15 @@ COURSES: Final = {
         (5, 60, 64, 85),
         (67, 78),
         {"job": "q", "instance": "x"},
+    ),
+    "QuotreeBudgetNearlySpent": Course(
+        {
+            f"quotree_group_budget_used_hours{{{BUDGET}}}": "70+1x20 5x20",
+            f"quotree_group_budget_hours{{{BUDGET}}}": "100x41",
+        },
+        (5, 12, 30),
+        (17, 20),
+        {"group": "a", "resource": "cpu", "period": "Month", "when_spent": "NoStart"},
     ),
 }
 

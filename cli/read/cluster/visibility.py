@@ -74,9 +74,10 @@ def read_explanation(cluster: LiveCluster, key: str, kind: str) -> Json | None:
 
 
 def read_group_explanation(cluster: LiveCluster, name: str) -> Json:
-    """Return how a group comes to its runtime."""
+    """Return how a group comes to its runtime, and its budgets."""
     status = msgspec.json.decode(cluster.get(f"{_BASE}/groupexplanations/{quote(name)}"))["status"]
-    return {"group": name, "amended": status.get("amended", ""), "division": status.get("division", [])}
+    parts = {"division": status.get("division", []), "budgets": status.get("budgets", [])}
+    return {"group": name, "amended": status.get("amended", ""), **parts}
 
 
 def read_past_use(cluster: LiveCluster) -> PastUse | None:

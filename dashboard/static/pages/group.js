@@ -65,11 +65,12 @@ function division(page, key) {
 
 function head(page) {
   const path = page.path.slice(0, -1).map((each) => [link(groupAddress(each), each), " / "]);
-  const notes = page.conditions.filter((each) => (each.type === "Active" ? each.status === "False" : each.status === "True"));
+  const notes = page.conditions.filter((each) => (["Active", "WithinBudget"].includes(each.type) ? each.status === "False" : each.status === "True"));
   return [
     path.length ? el("nav", { "aria-label": "Path", class: "path" }, path, name(page.name)) : null,
     page.stopPolicy === "None" ? null : el("p", { class: "note" }, `stopPolicy ${page.stopPolicy}`),
     notes.map((each) => el("p", { class: "note" }, `${each.type}: ${each.reason} ${each.message}`)),
+    (page.budgets || []).map((each) => el("p", {}, each)),
   ];
 }
 

@@ -60,7 +60,8 @@ class CopiedWorld:
     def _of_groups(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
         for name in filter(selection.takes_group, sorted(observed.snapshot.world.tree.groups)):
             if selection.name == name:
-                yield _encode(group_object(observed, name))
+                known = self._state.tree.groups.get(name)
+                yield _encode(group_object(observed, name, () if known is None else known.status.budgets))
             elif not selection.name:
                 line = made_for(selection, name, partial(self._listed, observed, name))
                 if line is not None:

@@ -1,16 +1,24 @@
 """The objects of the kind GroupExplanation: numbers and counts only, never a workload's name."""
 
+from collections.abc import Sequence
+
+import msgspec
+
 from reconciler.visibility.objects.kinds import API_VERSION, GROUPS, amount_text
 from reconciler.visibility.objects.observed import ObservedPlan
+from shared.api.quotagroup import BudgetStatus
 from shared.json_data import Json
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.text.amendments import timed_text
 
 
-def group_object(observed: ObservedPlan, name: str) -> Json:
-    """Return the object of one group of the tree, with the tables of its runtime."""
+def group_object(observed: ObservedPlan, name: str, budgets: Sequence[BudgetStatus] = ()) -> Json:
+    """Return the object of one group of the tree, with the tables of its runtime, and its budgets."""
     tables = division_tables(observed.snapshot, name)
-    return _object(observed, name, {"division": [table_as_data(each) for each in tables]})
+    more: Json = {"division": [table_as_data(each) for each in tables]}
+    if budgets:
+        more["budgets"] = msgspec.to_builtins(budgets)
+    return _object(observed, name, more)
 
 
 def listed_group(observed: ObservedPlan, name: str) -> Json:

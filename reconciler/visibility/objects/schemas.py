@@ -181,6 +181,10 @@ GROUP_STATUS: Final = members(
         ),
     ),
     amended=text("The overrides and windows in force, with their ends, or which is next; absent: none ever again."),
+    budgets=each(
+        "The group's own budgets, as its status has them. Absent in lists.",
+        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    ),
     division=each(
         "How the runtime of its parent is divided, for each key; the shares of all children add up. Absent in lists.",
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True},

@@ -1,5 +1,6 @@
 """Accounts as metrics: the latest month, and for how long one has not been written."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from reconciler.report.account_metrics import AccountCollector
@@ -8,6 +9,7 @@ from shared.cluster.state.account_status import accounted_until, with_account
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.accounts.account_book import AccountBook
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import running, world
 
@@ -55,3 +57,15 @@ def test_an_account_is_unwritten_until_the_status_has_it() -> None:
 
 def test_a_process_that_does_not_lead_shows_none() -> None:
     assert samples(ClusterState(QuotaSettings())) == {}
+
+
+def test_a_budget_is_shown_in_hours() -> None:
+    state, book = counting()
+    budget = Budget(BudgetKey("gpu", "", BudgetPeriod.TOTAL, "UTC"), 100_000)
+    found = world("root 8\n  a 4", [running("a", 6, "x", since=HOURS_AGO)])
+    found = replace(found, tree=found.tree.with_group(replace(found.tree["a"], budgets=(budget,))))
+    book.spent(found.tree, found, HOURS_AGO + timedelta(seconds=70))
+    book.after(found, HOURS_AGO + timedelta(hours=1))
+    shown = {name[0]: value for name, value in samples(state).items() if "Total" in name}
+    assert shown["quotree_group_budget_hours"] == 100
+    assert 11 < shown["quotree_group_budget_used_hours"] < 12

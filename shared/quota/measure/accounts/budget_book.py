@@ -3,7 +3,7 @@
 See docs/specification.md §2.11.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ from shared.quota.measure.accounts.courses import Course
 from shared.quota.measure.accounts.periods import period_of
 from shared.quota.model.budgets.budget import Budget, BudgetKey, SpentBudget, WhenSpent
 from shared.quota.model.budgets.in_force import NONE_SPENT, Spent
-from shared.quota.model.tree import Group, Tree
+from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource
 
 GroupCourses = Mapping[FlavorResource, Course]
@@ -30,6 +30,38 @@ class KnownBudget(NamedTuple):
     reached: Mapping[Amount, int]
 
 
+class BudgetUse(NamedTuple):
+    """What of a budget is used `at` that moment, and how it grows in a millisecond until its period ends."""
+
+    budget: Budget
+    used: Amount
+    rate: Amount
+    at: int
+    until: int
+
+    def used_at(self, now: int) -> Amount:
+        """Return what is used at that moment, at the present use."""
+        return self.used + self.rate * max(0, min(now, self.until) - self.at)
+
+
+class PassedPart(NamedTuple):
+    """The moment at which so many percent of a budget were used."""
+
+    group: str
+    budget: Budget
+    percent: int
+    at: int
+
+
+class _Seen(NamedTuple):
+    """What was seen of a group, and until when it is true if nothing changes."""
+
+    spent: tuple[SpentBudget, ...]
+    moment: int
+
+
+_TOLD: Final = (80, 100)
+"""Percent of a budget."""
 KnownBudgets = Mapping[str, Mapping[BudgetKey, KnownBudget]]
 
 
@@ -42,6 +74,16 @@ class BudgetBook:
         self.known: KnownBudgets = {}
         self.next_change: int | None = None
         """When the next budget is spent at the present use, or begins again."""
+        self.shown: dict[str, tuple[BudgetUse, ...]] = {}
+        """By group; what it has is frozen, for readers in other threads."""
+        self.passed: list[PassedPart] = []
+        """The parts that were passed under this leader, and not reported yet."""
+        self._past: dict[PassedPart, int] = {}
+        """A part, without the moment -> when it was passed."""
+        self._seen: dict[str, _Seen] = {}
+        self._changed: set[str] = set()
+        """Groups that have to be looked at again."""
+        self._looked = 0
         self._tree: Tree | None = None
         self._zone = zone
         self._months = months
@@ -62,6 +104,8 @@ class BudgetBook:
                     each.key: known.get(each.key) or self._begin(name, each.key, account, now) for each in group.budgets
                 }
         self.known = {}
+        self._seen, self.shown = {}, {}
+        self._changed = set(self.meters)
 
     def _begin(self, group: str, key: BudgetKey, account: GroupAccount, now: int) -> BudgetMeter:
         """Return the meter of a budget that is new to this leader: it goes on from the status, from the accounts of
@@ -76,7 +120,7 @@ class BudgetBook:
             meter = BudgetMeter(key, span, span.since, used)
         else:
             return BudgetMeter(key, span, now)
-        meter.until = max(meter.until, account.until or 0)
+        meter.until = meter.begun = max(meter.until, account.until or 0)
         return meter
 
     def _used_in_months(self, key: BudgetKey, span: BudgetSpan, account: GroupAccount) -> Amount | None:
@@ -103,43 +147,63 @@ class BudgetBook:
             for key, meter in meters.items():
                 course = _course(key, courses.get(group, {}))
                 meter.anchor(course.level, course.changes)
+        self._changed = set(self.meters)
 
     def observe(self, group: str, key: FlavorResource, time: int, delta: Amount) -> None:
         """Count a change of what the group uses."""
         for counted, meter in self.meters.get(group, {}).items():
             if counted.counts(key):
                 meter.observe(time, delta)
+                self._changed.add(group)
 
-    def judge(self, tree: Tree, now: int) -> Spent:
+    def judge(self, now: int) -> Spent:
         """Return which budgets are spent; the same object as before if these are the same ones."""
-        found = {name: own for name in self.meters if (own := tuple(self._spent_of(tree[name], now)))}
+        self._look(now)
+        found = {name: own.spent for name, own in sorted(self._seen.items()) if own.spent}
         if found != self.spent:
             self.spent = found
         return self.spent
 
-    def _spent_of(self, group: Group, now: int) -> Iterator[SpentBudget]:
-        for budget in group.budgets:
-            meter = self.meters[group.name][budget.key]
-            at = meter.when_reached(budget.amount, now)
-            if at is not None and at <= now:
-                yield SpentBudget(budget, at, None if meter.current.until == END else meter.current.until)
-
     def look_ahead(self, now: int) -> None:
         """Set the next change; it is now if what was judged last is not true any more."""
-        self.next_change = None if self._tree is None else min(self._moments(self._tree, now), default=None)
+        self._look(now)
+        is_judged = all(own.spent == self.spent.get(name, ()) for name, own in self._seen.items())
+        self.next_change = min((each.moment for each in self._seen.values()), default=None) if is_judged else now
 
-    def _moments(self, tree: Tree, now: int) -> Iterator[int]:
-        for name, meters in self.meters.items():
-            known = {each.budget: each.at for each in self.spent.get(name, ())}
-            for budget in tree[name].budgets:
-                meter, was = meters[budget.key], known.get(budget)
-                at = meter.when_reached(budget.amount, now)
-                if was is not None and at != was:
-                    yield now
-                elif at is not None and at != was:
-                    yield at
-                if meter.current.until < END:
-                    yield meter.current.until
+    def _look(self, now: int) -> None:
+        """Look at the groups in which something has changed, or is due; at all if the clock went back."""
+        due = {name for name, own in self._seen.items() if own.moment <= now}
+        for name in sorted(self._changed | due if now >= self._looked else self.meters.keys()):
+            self._seen[name] = self._look_at(name, now)
+        self._changed = set()
+        self._looked = now
+
+    def _look_at(self, name: str, now: int) -> _Seen:
+        spent, moments, uses = list[SpentBudget](), [END], list[BudgetUse]()
+        for budget in self._tree[name].budgets if self._tree is not None else ():
+            meter = self.meters[name][budget.key]
+            used, until = meter.used_at(now), meter.current.until
+            moments.append(until)
+            for percent in _TOLD:
+                at = meter.when_reached(budget.amount * percent // 100, now)
+                self._note_passed(PassedPart(name, budget, percent, at or 0), meter, now)
+                if at is not None and at > now:
+                    moments.append(at)
+                elif at is not None and percent == _TOLD[-1]:
+                    spent.append(SpentBudget(budget, at, None if until == END else until))
+            uses.append(BudgetUse(budget, used, meter.rate, now, until))
+        self.shown[name] = tuple(uses)
+        return _Seen(tuple(spent), min(moments))
+
+    def _note_passed(self, part: PassedPart, meter: BudgetMeter, now: int) -> None:
+        """Keep the part for the report if it was passed under this leader, and was not before."""
+        what = part._replace(at=0)
+        if not 0 < part.at <= now:
+            self._past.pop(what, None)
+        elif self._past.get(what) != part.at:
+            self._past[what] = part.at
+            if part.at > meter.begun:
+                self.passed.append(part)
 
 
 def unknown(tree: Tree) -> Spent:

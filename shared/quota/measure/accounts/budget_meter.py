@@ -17,7 +17,8 @@ from shared.resources import Amount
 class BudgetMeter:
     """What is used for one budget key: `used` in `span` until `until`; nothing after it is added up.
 
-    `counted_since`: use before is not known. `current`: the period that the latest question was about.
+    `counted_since`: use before is not known. `begun`: until when all was added up when this leader began. `current`:
+    the period that the latest question was about.
     """
 
     def __init__(self, key: BudgetKey, span: BudgetSpan, counted_since: int, used: Amount = 0) -> None:
@@ -25,13 +26,15 @@ class BudgetMeter:
         self.span = self.current = span
         self.counted_since = max(counted_since, span.since)
         self.used = used
-        self.until = self.counted_since
+        self.until = self.begun = self.counted_since
         self.reached: dict[Amount, int] = {}
         """amount -> when so much was used in the current period, of amounts that were asked for."""
         self._level: Amount = 0
         self._changes: list[tuple[int, Amount]] = []
         """(milliseconds since 1970, by how much), on top of `_level`."""
-        self._latest = self._rate = self._offset = 0
+        self.rate: Amount = 0
+        """What is used in a millisecond now."""
+        self._latest = self._offset = 0
         self._count_again()
 
     def add_up(self, course: Course, until: int) -> None:
@@ -57,7 +60,7 @@ class BudgetMeter:
     def used_at(self, now: int) -> Amount:
         """Return what is used of the current period."""
         self._advance(now)
-        return max(0, self._offset + self._rate * now)
+        return max(0, self._offset + self.rate * now)
 
     def when_reached(self, amount: Amount, now: int) -> int | None:
         """Return when so much was or will be used in the current period, at the present use; None: not in it."""
@@ -70,8 +73,8 @@ class BudgetMeter:
         return known if known is not None and known < self.current.until else None
 
     def _reach(self, amount: Amount) -> int | None:
-        if self._offset + self._rate * self._latest < amount:
-            return -(-(amount - self._offset) // self._rate) if self._rate > 0 else None
+        if self._offset + self.rate * self._latest < amount:
+            return -(-(amount - self._offset) // self.rate) if self.rate > 0 else None
         used = self._begun_with
         if used >= amount:
             return self._base
@@ -96,7 +99,7 @@ class BudgetMeter:
         return self.used if self.current == self.span else 0
 
     def _count_again(self) -> None:
-        self._latest, self._rate, self._offset = self._base, 0, self._begun_with
+        self._latest, self.rate, self._offset = self._base, 0, self._begun_with
         self._count(self._base, self._level)
         for time, delta in self._changes:
             self._count(time, delta)
@@ -104,5 +107,5 @@ class BudgetMeter:
     def _count(self, time: int, delta: Amount) -> None:
         time = max(time, self._base)
         self._latest = max(self._latest, time)
-        self._rate += delta
+        self.rate += delta
         self._offset -= delta * time

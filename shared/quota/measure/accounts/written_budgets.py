@@ -24,7 +24,7 @@ from shared.quota.model.budgets.budget import (
 )
 from shared.quota.model.budgets.in_force import Spent
 from shared.quota.model.tree import Group, Tree
-from shared.resources import Amount, QuantityError, is_counted_in_bytes, write_quantity
+from shared.resources import Amount, FlavorResource, QuantityError, is_counted_in_bytes, write_quantity
 
 _PERIODS: Final = {each.value: each for each in BudgetPeriod}
 _MEBIBYTE: Final = 2**20
@@ -101,6 +101,14 @@ def _write(budget: Budget, meter: BudgetMeter, now: int, shown: QuotaGroupStatus
         spent_at=None if at is None or at > now else moment_at(at),
         expected_at=None if at is None or at <= now else moment_at(at),
     )
+
+
+def budgets_of(status: QuotaGroupStatus, key: FlavorResource) -> Iterator[tuple[str, Amount, Amount]]:
+    """Yield (period, used, what may be used) of each budget in the status that counts the key."""
+    for each in status.budgets:
+        budget, amount = _key_of(each), _amount_of(each)
+        if budget is not None and amount is not None and budget.counts(key):
+            yield each.period, _whole(each.used), amount
 
 
 def _hours_text(resource: str, used: Amount) -> str:

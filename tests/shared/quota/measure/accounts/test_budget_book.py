@@ -63,6 +63,8 @@ def test_a_budget_of_an_inner_node_is_spent_to_the_millisecond() -> None:
     found = found.with_changes([(None, other)])
     assert spent_at(book, found, 8) == []
     # 3 gpu from 0.5 s: 20.25 gpu-seconds at 7.25 s; the rest of 69.75 with 4 gpu takes 17.4375 s.
+    assert book.next_change == after(20.188)  # of 80 %
+    assert spent_at(book, found, 21) == []
     assert book.next_change == after(24.688)
     assert spent_at(book, found, 24.687) == []
     assert spent_at(book, found, 24.688) == [("p", 24_688)]
@@ -237,4 +239,27 @@ def test_eviction_and_return_count_once() -> None:
     assert spent_at(book, found, 0) == []
     victim = evicting(job, at=after(10))
     assert spent_at(book, found.with_changes([(job, victim)]), 10) == []
-    assert book.next_change == after(60)
+    assert book.next_change == after(48)  # of 80 %
+
+
+def test_four_fifths_and_the_whole_are_passed_once_under_one_leader() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[job])
+    book = started()
+    for seconds in (0, 48, 66):
+        spent_at(book, found, seconds)
+    passed = [(each.group, each.percent, each.at - milliseconds(NOW)) for each in book.budgets.passed]
+    assert passed == [("p", 80, 48_000), ("p", 100, 60_000)]
+    second = started(written(book, found, QuotaGroupStatus(observed_generation=1), 66))
+    spent_at(second, found, 70)
+    assert second.budgets.passed == []
+
+
+def test_what_is_shown_grows_until_the_period_ends() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[job])
+    book = started()
+    spent_at(book, found, 10)
+    [use] = book.budgets.shown["p"]
+    assert use.used_at(milliseconds(after(20))) == 3 * 10_000  # counted since the budget was seen
+    assert use.used_at(TOMORROW + 5) == use.used_at(TOMORROW)
