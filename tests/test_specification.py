@@ -91,7 +91,7 @@ def tree_of(example: Example) -> Tree:
     return Tree.of([Group(ROOT, parent=None, is_parent=True), *groups])
 
 
-def _limits(row: Row, is_bare: bool) -> dict[str, dict[str, int]]:
+def _limits(row: Row, is_bare: bool) -> dict[str, Any]:
     """A group without min and max has min 0: an entry covers nothing else."""
     found = {name: {GPU: int(row[word])} for word, name in LIMITS.items() if word in row}
     return {**found, "min": {GPU: 0}} if is_bare else found

@@ -8,6 +8,7 @@
 A group with children, or whose name ends in /, has isParent. `6..8` is min 6 and max 8, `..8` max alone; wN weight,
 bN borrowingLimit, lN lendingLimit; `|` begins another entry, `t4:cpu` says which flavor and resource it is about
 (default:gpu where nothing is said, and again in the same entry to speak of a second resource). Amounts are base units;
+`40%..8` is a percent and an amount;
 root's one number is its max, and what `capacity_in` tells. `^name` gives a parent that the indentation does not. Words:
 close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO), by-namespace, by-user (order), runN
 (maxRunTime of N seconds).
@@ -16,7 +17,9 @@ close, hold, drain (stopPolicy), keep (allowLending false), strict (StrictFIFO),
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
+from shared.percents import read_percent
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, QueueingStrategy, QueueOrder, StopPolicy, Tree
 from shared.resources import Amount, FlavorResource
 
@@ -24,7 +27,8 @@ GPU = "gpu"
 KEY = FlavorResource(DEFAULT_FLAVOR, GPU)
 
 _LIMIT = {"w": "weight", "b": "borrowing_limit", "l": "lending_limit"}
-_RANGE = re.compile(r"(\d+)?(?:\.\.(\d+))?")
+_NUMBER = r"(\d+(?:\.\d+)?%?)"
+_RANGE = re.compile(rf"{_NUMBER}?(?:\.\.{_NUMBER})?")
 _ORDERS = {"by-namespace": QueueOrder.NAMESPACE, "by-user": QueueOrder.USER}
 _RUN_TIME = re.compile(r"run(\d+)")
 _POLICIES = {"close": StopPolicy.CLOSE, "hold": StopPolicy.HOLD, "drain": StopPolicy.HOLD_AND_DRAIN}
@@ -80,16 +84,23 @@ def _as_capacity(entry: Entry) -> Entry:
 
 def _entry(words: list[str]) -> Entry:
     flavor, resource = KEY
-    limits: dict[str, dict[str, Amount]] = {}
+    limits: dict[str, Any] = {}
     for word in words:
         if ":" in word:
             flavor, resource = word.split(":")
         elif word[0] in _LIMIT:
-            limits.setdefault(_LIMIT[word[0]], {})[resource] = int(word[1:])
+            _write(limits, _LIMIT[word[0]], resource, word[1:])
         else:
             found = _RANGE.fullmatch(word)
             assert found is not None, word
             for limit, amount in zip(("min", "max"), found.groups(), strict=True):
                 if amount is not None:
-                    limits.setdefault(limit, {})[resource] = int(amount)
+                    _write(limits, limit, resource, amount)
     return Entry(flavor, **limits)
+
+
+def _write(limits: dict[str, Any], limit: str, resource: str, text: str) -> None:
+    if text.endswith("%"):
+        limits.setdefault("percents", {}).setdefault(limit, {})[resource] = read_percent(text)
+    else:
+        limits.setdefault(limit, {})[resource] = int(text)

@@ -13,6 +13,7 @@ from shared.quota.model import rules
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
+from shared.quota.model.rules.groups.percents import with_amounts
 from shared.quota.model.rules.groups.selectors import warn_open_groups
 from shared.quota.model.rules.groups.timed import ended
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
@@ -44,7 +45,8 @@ def find(
     context = replace(context_of(objects, workloads, settings, capacity), now=now)
     tree = read_tree(objects, workloads)
     found = rules.check_tree_over_time(tree, context, until)
-    review = WorkloadContext(tree_in_force(tree, now), context.flavors, capacity, settings, nodes=nodes)
+    in_force = with_amounts(tree_in_force(tree, now), context)
+    review = WorkloadContext(in_force, context.flavors, capacity, settings, nodes=nodes)
     for submitted in workloads.submitted:
         found += check_new_workload(submitted, review)
     unreadable = tuple(Violation(UNREADABLE_WORKLOAD, name, "", problem) for name, problem in workloads.problems)
@@ -63,6 +65,7 @@ def context_of(
         maxima=settings.maxima,
         counts_nodes=settings.capacity_source is CapacitySource.NODES,
         namespaces={each.metadata.name for each in objects.namespaces} or None,
+        promised=settings.is_promised,
     )
 
 

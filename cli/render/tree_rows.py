@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from shared.api.quotagroup import QuotaGroup, QuotaStatus
+from shared.api.quotagroup import PercentStatus, QuotaGroup, QuotaStatus
 from shared.api.reading import ResourceList
 from shared.problems import Problem
 from shared.quota.model.tree import ROOT
@@ -26,6 +26,8 @@ class KeyNumbers:
     used: Amount
     runtime: Amount
     borrowed: Amount
+    percents: tuple[PercentStatus, ...] = ()
+    """Limits that are written as percents, with what they come to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,9 @@ def _numbers(status: QuotaStatus) -> Iterator[KeyNumbers]:
         columns = (status.min, status.used, status.runtime, status.borrowed)
         amounts = [_amount(resource, column) for column in columns]
         if any(amounts) or _amount(resource, status.request):
-            yield KeyNumbers(FlavorResource(status.flavor, resource), *amounts)
+            percents = tuple(each for each in status.percents if each.resource == resource)
+            low, used, runtime, borrowed = amounts
+            yield KeyNumbers(FlavorResource(status.flavor, resource), low, used, runtime, borrowed, percents)
 
 
 def _summed(found: Iterable[KeyNumbers]) -> Iterator[KeyNumbers]:
@@ -163,8 +167,27 @@ def as_data(groups: Mapping[str, QuotaGroup], top: str, wanted: Filter) -> list[
         if row.numbers:
             key, *amounts = (getattr(row.numbers, each) for each in ("key", "min", "used", "runtime", "borrowed"))
             named = dict(zip(("min", "used", "runtime", "borrowed"), amounts, strict=True))
-            found[-1]["quotas"].append({"flavor": key.flavor, "resource": key.resource, **named})
+            quota = {"flavor": key.flavor, "resource": key.resource, **named}
+            if row.numbers.percents:
+                quota["percents"] = [*map(_percent_as_data, row.numbers.percents)]
+            found[-1]["quotas"].append(quota)
     return found
+
+
+def _percent_as_data(percent: PercentStatus) -> dict[str, Any]:
+    data: dict[str, Any] = {"limit": percent.limit, "percent": percent.percent}
+    return data | ({"amount": read_amount(percent.resource, percent.amount)} if percent.amount else {})
+
+
+def percents_text(numbers: KeyNumbers) -> str:
+    """Return every limit that is a percent, with what it comes to: `min 40% = 8, max 60% = 12`."""
+    return ", ".join(
+        f"{each.limit} {each.percent}" + (f" = {_readable(each)}" if each.amount else "") for each in numbers.percents
+    )
+
+
+def _readable(percent: PercentStatus) -> str:
+    return readable(percent.resource, read_amount(percent.resource, percent.amount))
 
 
 def quantity(numbers: KeyNumbers, amount: Amount) -> str:

@@ -10,13 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.render.tree_rows import KeyNumbers, Row, quantity
+from cli.render.tree_rows import KeyNumbers, Row, percents_text, quantity
 
 _BAR: Final = 16
 _BAR_TITLE: Final = "USED OF RUNTIME"
 _KEY: Final = "FLAVOR/RESOURCE"
-_TITLES: Final = ("GROUP", "PENDING", _KEY, "MIN", "USED", "RUNTIME", "BORROWED", _BAR_TITLE)
-_LEFT: Final = ("GROUP", _KEY, _BAR_TITLE)
+_PERCENTS: Final = "PERCENTS"
+"""Only where nothing is left out, and some limit is a percent."""
+_TITLES: Final = ("GROUP", "PENDING", _KEY, "MIN", "USED", "RUNTIME", "BORROWED", _PERCENTS, _BAR_TITLE)
+_LEFT: Final = ("GROUP", _KEY, _PERCENTS, _BAR_TITLE)
 _WIDE: Final = 200
 """The width at least where nothing is left out: in a file or a pipe."""
 _GAP: Final = 2
@@ -30,13 +32,13 @@ _STEPS: Final = (_BAR_TITLE, _DOMAINS, "PENDING", "BORROWED", "MIN", "RUNTIME")
 def draw(rows: Iterable[Row], columns: int | None) -> None:
     """Print the tree to standard output, in so many columns; None: in as many as it needs."""
     found = list(rows)
-    needed = max(_natural_width(found, ()), _WIDE)
+    needed = max(_natural_width(found, _not_shown(found, columns)), _WIDE)
     Console(highlight=False, width=columns or needed).print(table(found, columns))
 
 
 def table(rows: Sequence[Row], columns: int | None) -> Table:
     """Return the table that fits into so many columns; None: whole."""
-    left_out: list[str] = []
+    left_out = _not_shown(rows, columns)
     for step in _STEPS:
         if columns is None or _natural_width(rows, left_out) <= columns:
             break
@@ -50,6 +52,11 @@ def table(rows: Sequence[Row], columns: int | None) -> Table:
         cells = _cells(row, left_out)
         made.add_row(*(cells[title] for title in shown))
     return made
+
+
+def _not_shown(rows: Sequence[Row], columns: int | None) -> list[str]:
+    has_percents = any(row.numbers is not None and row.numbers.percents for row in rows)
+    return [] if columns is None and has_percents else [_PERCENTS]
 
 
 def _natural_width(rows: Sequence[Row], left_out: Sequence[str]) -> int:
@@ -81,6 +88,7 @@ def _cells(row: Row, left_out: Sequence[str]) -> dict[str, Text]:
         "USED": Text(f"{used}/{runtime}" if "RUNTIME" in left_out else used),
         "RUNTIME": Text(runtime),
         "BORROWED": Text(quantity(numbers, numbers.borrowed) if numbers.borrowed else "", style="magenta"),
+        _PERCENTS: Text(percents_text(numbers)),
         _BAR_TITLE: bar(numbers),
     }
 

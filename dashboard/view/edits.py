@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from shared.json_data import Json
+from shared.percents import is_percent, read_percent
 from shared.problems import Problem
-from shared.quota.model.tree import Group, Tree
+from shared.quota.model.tree import Entry, Group, Tree
 from shared.resources import Amount, QuantityError, read_amount, write_quantity
 
 _EDITS: Final = {"RaiseMin": "min", "RaiseMax": "max"}
@@ -46,10 +47,26 @@ def _edited(tree: Tree, edit: Edit) -> Group:
         raise Problem(f"group {group.name!r} has no quota of {edit.resource} in flavor {edit.flavor!r}")
     changed = entry
     if edit.min is not None:
-        changed = replace(changed, min={**entry.min, edit.resource: _amount("min", edit.resource, edit.min)})
+        changed = _with_limit(changed, "min", edit.resource, edit.min)
     if edit.max is not None:
-        changed = replace(changed, max={**entry.max, edit.resource: _amount("max", edit.resource, edit.max)})
+        changed = _with_limit(changed, "max", edit.resource, edit.max)
     return replace(group, quotas=tuple(changed if each is entry else each for each in group.quotas))
+
+
+def _with_limit(entry: Entry, limit: str, resource: str, text: str) -> Entry:
+    """Return the entry with that limit, an amount or a percent. Raises Problem."""
+    amounts = {name: amount for name, amount in getattr(entry, limit).items() if name != resource}
+    shares = {name: share for name, share in entry.percents.get(limit, {}).items() if name != resource}
+    if is_percent(text):
+        try:
+            shares[resource] = read_percent(text)
+        except QuantityError as error:
+            raise Problem(f"{limit}: {error}") from error
+    else:
+        amounts[resource] = _amount(limit, resource, text)
+    others = {name: each for name, each in entry.percents.items() if name != limit}
+    limits: dict[str, Any] = {limit: amounts}
+    return replace(entry, percents={**others, limit: shares} if shares else others, **limits)
 
 
 def edits_of(tree: Tree, remedy: Json) -> list[Json]:
@@ -71,9 +88,9 @@ def _edit_of(tree: Tree, remedy: Json) -> Json | None:
         return None
     # An absent min is 0; an absent max is inherited, so there is no number to raise.
     written = getattr(entry, field).get(remedy["resource"], 0 if field == "min" else None)
-    if written is None:
+    if written is None and "percent" not in remedy:
         return None
-    value = write_quantity(remedy["resource"], written + remedy["by"])
+    value = remedy.get("percent") or write_quantity(remedy["resource"], (written or 0) + remedy["by"])
     return {"group": remedy["group"], "flavor": remedy["flavor"], "resource": remedy["resource"], field: value}
 
 

@@ -7,11 +7,12 @@ from dashboard.view.history import WORDS, History
 from dashboard.view.lending import pools_of
 from dashboard.view.tree import keys_of, measured, unit_of
 from shared.json_data import Json
+from shared.percents import write_percent
 from shared.problems import Problem
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import DivisionRow, DivisionTable, division_tables
 from shared.quota.measure.report import report_of, words_of
-from shared.quota.model.tree import ROOT, Group
+from shared.quota.model.tree import ROOT, Entry, Group
 from shared.resources import FlavorResource
 from shared.text.budgets import budget_lines
 from shared.text.quantities import readable
@@ -77,10 +78,15 @@ def _past(history: History, name: str, key: FlavorResource) -> Json:
 def _mins(group: Group) -> list[Json]:
     """Return every min as written, for edits in the page."""
     return [
-        {"flavor": entry.flavor, "resource": resource, "text": readable(resource, entry.min.get(resource, 0))}
+        {"flavor": entry.flavor, "resource": resource, "text": _written_min(entry, resource)}
         for entry in group.quotas
         for resource in sorted(entry.covered)
     ]
+
+
+def _written_min(entry: Entry, resource: str) -> str:
+    percent = entry.percent("min", resource)
+    return readable(resource, entry.min.get(resource, 0)) if percent is None else write_percent(percent)
 
 
 def _words(outlook: Outlook, group: Group) -> list[Json]:

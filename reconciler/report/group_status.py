@@ -13,6 +13,7 @@ from reconciler.report.flavor_status import nodes_of_group
 from shared.api.conditions import Condition
 from shared.api.quotagroup import (
     MAX_LARGEST_NODES,
+    PercentStatus,
     QuotaGroupStatus,
     QuotaStatus,
     WorkloadCounts,
@@ -21,16 +22,18 @@ from shared.api.quotagroup import (
 )
 from shared.api.reading import ResourceList
 from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.percents import write_percent
 from shared.quota.measure.counts import Counts
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.report import Words, report_of
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.budgets.budget import WhenSpent
 from shared.quota.model.budgets.in_force import budget_text, is_stopped_by_budget, stop_reason
 from shared.quota.model.in_force import amendments_at
 from shared.quota.model.membership import stop_of
-from shared.quota.model.tree import ROOT, Group, StopPolicy
+from shared.quota.model.tree import LIMITS, ROOT, WRITTEN, Entry, Group, StopPolicy
 from shared.resources import FlavorResource, write_quantity
 from shared.text.amendments import amended_text, next_text
 from shared.text.conditions import AMENDED
@@ -93,7 +96,27 @@ def _quota(
             for (name, key), since in sorted(over_since.items())
             if name == group and key.flavor == flavor
         },
+        percents=_percents(snapshot, group, flavor),
     )
+
+
+def _percents(snapshot: Snapshot, group: str, flavor: str) -> list[PercentStatus]:
+    entry = snapshot.tree[group].entry(flavor)
+    if entry is None or not entry.percents:
+        return []
+    found = []
+    for limit in LIMITS:
+        for resource, percent in sorted(entry.percents.get(limit, {}).items()):
+            amount = _amount_of(snapshot, group, entry, limit, resource)
+            found.append(PercentStatus(WRITTEN[limit], resource, write_percent(percent), amount))
+    return found
+
+
+def _amount_of(snapshot: Snapshot, group: str, entry: Entry, limit: str, resource: str) -> str:
+    """Return what the percent comes to; of root, whose max bounds its capacity, that."""
+    if group == ROOT:
+        return write_quantity(resource, snapshot.capacity.get(FlavorResource(entry.flavor, resource), 0))
+    return "" if is_unknown(entry, limit, resource) else write_quantity(resource, getattr(entry, limit)[resource])
 
 
 def _largest_nodes(snapshot: Snapshot, flavor: str) -> list[ResourceList] | None:

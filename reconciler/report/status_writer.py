@@ -161,6 +161,7 @@ class StatusWriter:
             snapshot.inactive.get(name),
             stop_of(tree, name),
             snapshot.capacity if name == ROOT else None,
+            snapshot.tree[name].quotas if snapshot.tree.has_percents else None,
             record.generation,
             record.group.deleting,
             over,

@@ -141,6 +141,15 @@ class QuotaGroupSpec(View, frozen=True):
     windows: list[WindowSpec] = []
 
 
+class PercentStatus(View, frozen=True):
+    """A limit that is written as a percent, and what it comes to now; empty where that is not known."""
+
+    limit: str = ""
+    resource: str = ""
+    percent: str = ""
+    amount: str = ""
+
+
 class QuotaStatus(View, frozen=True):
     """One flavor's numbers as they are now; `min` as in effect, `capacity` on root only.
 
@@ -162,6 +171,7 @@ class QuotaStatus(View, frozen=True):
     largest_nodes: list[ResourceList] | None = None
     over_since: dict[str, datetime] = {}
     past_use: dict[str, str] = {}
+    percents: list[PercentStatus] = []
 
 
 class FlavorAccount(View, frozen=True):

@@ -46,16 +46,17 @@ def remedy_text(remedy: Json) -> str:
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
     by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
     by = f"{by}, for example," if remedy.get("example") else by
+    to = f", to {remedy['percent']}" if "percent" in remedy else ""
     of_set = f" for pod set {remedy['podSet']}" if "podSet" in remedy else ""
     texts = {
-        "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}",
-        "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}",
+        "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}{to}",
+        "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}{to}",
         "AddCapacity": f"{by} more of {key} in the cluster",
         "AddNode": f"{by} more node{'' if by == '1' else 's'} of {remedy.get('flavor')} like {remedy.get('like')}",
         "WaitFor": f"when {named(remedy)} ends" if "group" in remedy else "",
         "Evict": f"evict {named(remedy)}" if "group" in remedy else "",
         "Resume": f"resume {remedy.get('workload') or remedy.get('group')}",
-        "RaiseLendingLimit": f"let {remedy.get('group')} lend {by} more of {key}, which it keeps while idle",
+        "RaiseLendingLimit": f"let {remedy.get('group')} lend {by} more of {key}, which it keeps while idle{to}",
         "RaisePriority": f"give it priority {remedy.get('priority')} or higher",
         "AllowPreemption": "let it be preempted: remove its label quotree.dev/preemptible",
         "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{of_set}: {SMALLER}",

@@ -53,6 +53,24 @@ def test_the_whole_tree_is_drawn_with_unreachable_groups_last() -> None:
     ]
 
 
+def test_percents_are_shown_with_their_amounts_where_nothing_is_left_out() -> None:
+    shares = [
+        {"limit": "min", "resource": GPU, "percent": "40%", "amount": "8"},
+        {"limit": "weight", "resource": GPU, "percent": "1.5%"},
+    ]
+    status = _status(0, 0, min=8, runtime=8)
+    group = _group("root", None, {**status, "quotas": [{**status["quotas"][0], "percents": shares}]})
+    found = list(rows({"root": group}, "root", Filter()))
+    wide, narrow = table(found, None), table(found, 200)
+    assert [column.header for column in wide.columns][-2:] == ["PERCENTS", "USED OF RUNTIME"]
+    assert [str(cell) for cell in wide.columns[-2].cells] == ["min 40% = 8, weight 1.5%"]
+    assert "PERCENTS" not in [column.header for column in narrow.columns]
+    assert as_data({"root": group}, "root", Filter())[0]["quotas"][0]["percents"] == [
+        {"limit": "min", "percent": "40%", "amount": 8},
+        {"limit": "weight", "percent": "1.5%"},
+    ]
+
+
 def test_busy_shows_only_groups_with_workloads_and_those_above_them() -> None:
     assert [row.name for row in rows(GROUPS, "root", Filter(only_busy=True))] == ["root", "research", "nlp", "vision"]
 

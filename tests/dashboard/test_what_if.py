@@ -2,11 +2,12 @@
 
 import pytest
 
-from dashboard.view.edits import Edit, Edits
+from dashboard.view.edits import Edit, Edits, apply, edits_of
 from dashboard.view.what_if import what_if
 from shared.problems import Problem
 from tests.builders import after, pending, running, world
 from tests.dashboard.site import frame_of
+from tests.trees import tree
 
 TREE = """
 root 8
@@ -57,6 +58,18 @@ def test_edits_are_judged_together() -> None:
 def test_invalid_edit_is_refused_with_the_reason(edits: Edits, says: str) -> None:
     with pytest.raises(Problem, match=says):
         what_if(frame_of(world(TREE)), edits)
+
+
+def test_percents_are_tried_as_they_would_be_written() -> None:
+    given = tree("a 40%\nb ..8")
+    key = {"flavor": "default", "resource": "gpu"}
+    remedy = {"do": "RaiseMin", "group": "a", **key, "by": 1, "percent": "50%"}
+    assert edits_of(given, remedy) == [{"group": "a", **key, "min": "50%"}]
+    after = apply(given, [Edit("a", "default", "gpu", min="50.5%"), Edit("b", "default", "gpu", max="9%")])
+    assert [after[name].quotas[0].percents for name in "ab"] == [{"min": {"gpu": 50_500}}, {"max": {"gpu": 9_000}}]
+    assert not apply(after, [Edit("a", "default", "gpu", min="4")])["a"].quotas[0].percents
+    with pytest.raises(Problem, match="min: '4000%' is not a percent"):
+        apply(given, [Edit("a", "default", "gpu", min="4000%")])
 
 
 def test_nothing_is_predicted_from_a_part_of_the_cluster() -> None:

@@ -14,6 +14,7 @@ import yaml
 
 from shared.api.annotations import split
 from shared.api.names import MAX_RUN_TIME
+from shared.percents import is_percent, read_percent, write_percent
 from shared.quota.model.settings import (
     BlockAdmission,
     QueueAge,
@@ -24,6 +25,7 @@ from shared.quota.model.settings import (
 )
 from shared.quota.model.tree import (
     ROOT,
+    WRITTEN,
     Amounts,
     Entry,
     Group,
@@ -42,13 +44,6 @@ from tests.builders import in_main
 from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, Resize
 
 Manifest = dict[str, Any]
-LIMITS = {
-    "min": "min",
-    "max": "max",
-    "borrowing_limit": "borrowingLimit",
-    "lending_limit": "lendingLimit",
-    "weight": "weight",
-}
 DURATIONS = {
     "grace_period": "gracePeriod",
     "notice": "notice",
@@ -133,6 +128,12 @@ def _write(amounts: Amounts) -> dict[str, str]:
     return {resource: write_quantity(resource, amount) for resource, amount in amounts.items()}
 
 
+def _write_limit(entry: Entry, limit: str) -> dict[str, str]:
+    percents = entry.percents.get(limit, {})
+    amounts = {name: amount for name, amount in getattr(entry, limit).items() if name not in percents}
+    return _write(amounts) | {name: write_percent(percent) for name, percent in percents.items()}
+
+
 def _read(quantities: Mapping[str, str] | None) -> dict[str, int]:
     return {resource: read_amount(resource, text) for resource, text in (quantities or {}).items()}
 
@@ -140,7 +141,7 @@ def _read(quantities: Mapping[str, str] | None) -> dict[str, int]:
 def _group(group: Group) -> Manifest:
     quotas = [
         {"flavor": entry.flavor}
-        | {text: _write(getattr(entry, name)) for name, text in LIMITS.items() if getattr(entry, name)}
+        | {text: _write_limit(entry, name) for name, text in WRITTEN.items() if entry.named(name)}
         for entry in group.quotas
     ]
     spec = {
@@ -319,10 +320,7 @@ def _duration(text: str) -> timedelta:
 
 def _read_group(manifest: Manifest) -> Group:
     spec = manifest["spec"]
-    entries = (
-        Entry(each["flavor"], **{name: _read(each.get(text)) for name, text in LIMITS.items()})
-        for each in spec["quotas"]
-    )
+    entries = (_read_entry(each) for each in spec["quotas"])
     return Group(
         manifest["metadata"]["name"],
         parent=spec["parent"],
@@ -340,6 +338,18 @@ def _read_group(manifest: Manifest) -> Group:
         reclaim=_read_overrides(spec["reclaim"]),
         max_run_time=_read_run_time(spec, "maxRunTime"),
     )
+
+
+def _read_entry(manifest: Manifest) -> Entry:
+    limits: dict[str, Any] = {}
+    percents: dict[str, dict[str, int]] = {}
+    for name, text in WRITTEN.items():
+        written = manifest.get(text, {})
+        limits[name] = _read({resource: each for resource, each in written.items() if not is_percent(each)})
+        shares = {resource: read_percent(each) for resource, each in written.items() if is_percent(each)}
+        if shares:
+            percents[name] = shares
+    return Entry(manifest["flavor"], percents=percents, **limits)
 
 
 def _read_job(key: str, manifest: Manifest) -> Workload:

@@ -10,6 +10,7 @@ from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, QueueOrder, Stop
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
+from tests.prove.percents import with_percents
 from tests.prove.placements import random_flavor, random_nodes, random_placement
 from tests.prove.pod_sets import in_sets, random_pod_sets
 from tests.prove.random_draw import Dice
@@ -52,7 +53,8 @@ def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceI
         settings=QuotaSettings(capacity_source=CapacitySource.GROUPS if from_groups else CapacitySource.NODES),
         past_use=random_past_use(dice, shape, tree) if dice.chance(60) else {},
     )
-    return in_turns(dice, inputs) if dice.chance(30) else inputs
+    inputs = in_turns(dice, inputs) if dice.chance(30) else inputs
+    return replace(inputs, tree=with_percents(dice, inputs.tree)) if dice.chance(30) else inputs
 
 
 def in_turns(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:

@@ -85,6 +85,7 @@ class QuotaHandlers:
             counts_nodes,
             view.measured,
             self._namespaces(),
+            settings.is_promised,
             datetime.now(UTC),
         )
 

@@ -13,6 +13,7 @@ from typing import Final
 from shared.quota.model.in_force import group_in_force
 from shared.quota.model.rules.over_time import in_force
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
+from shared.resources import MAX_AMOUNT
 
 MAX_STEPS: Final = 64
 """Longer paths are too deep under any settings."""
@@ -81,7 +82,10 @@ def possible_trees(pending: PendingEdits, name: str, new: Version) -> Iterator[T
     states = States(stored, others)
     yield from states.each_once()
     for parent in {name, ROOT if new is None or new.parent is None else new.parent} - {ROOT}:
-        yield states.gathered(parent)
+        # Amounts and percents are summed each by themselves: what percents come to, nodes decide at any time.
+        yield states.gathered(parent, _with_amounts_first)
+        if states.has_percents:
+            yield states.gathered(parent, _with_percents_first)
     if new is not None and new.parent is not None:
         yield _with(stored, dict(states.way(new.parent, name)))
         yield _with(stored, dict((*states.longest_up(new.parent), *states.longest_down(name))))
@@ -116,8 +120,14 @@ class States:
             chosen = {name: states[min(at, len(states) - 1)] for name, states in self._open.items()}
             yield _with(self.stored, chosen)
 
-    def gathered(self, parent: str) -> Tree:
-        """Return the tree in which every possible child of `parent` is its child, with its largest promise.
+    @property
+    def has_percents(self) -> bool:
+        """Whether some state has a percent."""
+        states = (state for each in self._open.values() for state in each if state is not None)
+        return any(entry.percents for state in states for entry in state.quotas)
+
+    def gathered(self, parent: str, most: Callable[[Sequence[Group]], tuple[Entry, ...]]) -> Tree:
+        """Return the tree in which every possible child of `parent` is its child, with its largest promise (`most`).
 
         `parent` itself has its least promise.
         """
@@ -128,7 +138,7 @@ class States:
             if name == parent and there:
                 chosen[name] = replace(there[-1], quotas=_least(there))
             elif below:
-                chosen[name] = replace(below[-1], quotas=_most(below))
+                chosen[name] = replace(below[-1], quotas=most(below))
             else:
                 chosen[name] = there[-1] if there else None
         return _with(self.stored, chosen)
@@ -192,18 +202,50 @@ def _with(tree: Tree, chosen: Mapping[str, Version]) -> Tree:
     return tree
 
 
-def _most(states: Sequence[Group]) -> tuple[Entry, ...]:
-    """Entries with the largest promise of any of the states."""
+def _with_amounts_first(states: Sequence[Group]) -> tuple[Entry, ...]:
+    """Entries with the largest promise of any of the states; where some promise an amount, of these."""
+    return tuple(
+        replace(
+            entry, percents=_as_percents({key: share for key, share in _shares(entry).items() if key not in entry.min})
+        )
+        for entry in _merged(states)
+    )
+
+
+def _with_percents_first(states: Sequence[Group]) -> tuple[Entry, ...]:
+    """The same; where some promise a percent, of these."""
+    return tuple(
+        replace(each, min={name: amount for name, amount in each.min.items() if name not in _shares(each)})
+        for each in _merged(states)
+    )
+
+
+def _shares(entry: Entry) -> Mapping[str, int]:
+    return entry.percents.get("min", {})
+
+
+def _merged(states: Sequence[Group]) -> Sequence[Entry]:
+    """Return for each flavor the largest amounts and the largest percents that a state promises."""
     merged: dict[str, Entry] = {}
     for entry in (entry for state in states for entry in state.quotas):
         known = merged.get(entry.flavor, Entry(entry.flavor))
-        low = {key: max(known.min.get(key, 0), entry.min.get(key, 0)) for key in {*known.min, *entry.min}}
-        merged[entry.flavor] = Entry(entry.flavor, min=low, max={**known.max, **entry.max})
+        amounts = {name: amount for name, amount in entry.min.items() if name not in _shares(entry)}
+        low, shares = _larger(known.min, amounts), _larger(_shares(known), _shares(entry))
+        most = dict.fromkeys((*known.max, *entry.named("max")), MAX_AMOUNT)
+        merged[entry.flavor] = Entry(entry.flavor, min=low, max=most, percents=_as_percents(shares))
     return tuple(merged.values())
 
 
+def _as_percents(shares: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
+    return {"min": shares} if shares else {}
+
+
+def _larger(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {key: max(one.get(key, 0), other.get(key, 0)) for key in {*one, *other}}
+
+
 def _least(states: Sequence[Group]) -> tuple[Entry, ...]:
-    """Entries with what all of the states promise and cover."""
+    """Entries with what all of the states promise and cover; of a min that is a percent only that it is one."""
     merged: list[Entry] = []
     for entry in states[0].quotas:
         others = [state.entry(entry.flavor) for state in states[1:]]
@@ -211,6 +253,10 @@ def _least(states: Sequence[Group]) -> tuple[Entry, ...]:
             continue
         same = [entry, *(other for other in others if other is not None)]
         covered = frozenset.intersection(*(each.covered for each in same))
-        low = {key: min(each.min.get(key, 0) for each in same) for key in covered}
-        merged.append(Entry(entry.flavor, min=low))
+        promised = frozenset.intersection(*(each.named("min") for each in same))
+        both = frozenset.intersection(*(frozenset(_shares(each)) for each in same))
+        shares = {key: min(_shares(each)[key] for each in same) for key in both}
+        low = {key: min(each.min.get(key, 0) for each in same) for key in promised - both}
+        most = dict.fromkeys(covered, MAX_AMOUNT)
+        merged.append(Entry(entry.flavor, min=low, max=most, percents=_as_percents(shares)))
     return tuple(merged)

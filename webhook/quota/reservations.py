@@ -30,6 +30,8 @@ class ReservedEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     flavor: str
     min: dict[str, int] = {}
     max: dict[str, int] = {}
+    percents: dict[str, dict[str, int]] = {}
+    """Of min and max, as in the model."""
 
 
 class ReservedOverride(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -105,11 +107,15 @@ def reserve_group(group: Group) -> ReservedGroup:
 
 
 def _reserve(entries: Iterable[Entry]) -> list[ReservedEntry]:
-    return [ReservedEntry(entry.flavor, dict(entry.min), dict(entry.max)) for entry in entries]
+    return [ReservedEntry(each.flavor, dict(each.min), dict(each.max), _kept(each)) for each in entries]
 
 
 def _reserved(entries: Iterable[ReservedEntry]) -> tuple[Entry, ...]:
-    return tuple(Entry(each.flavor, each.min, each.max) for each in entries)
+    return tuple(Entry(each.flavor, each.min, each.max, percents=each.percents) for each in entries)
+
+
+def _kept(entry: Entry) -> dict[str, dict[str, int]]:
+    return {limit: dict(entry.percents[limit]) for limit in ("min", "max") if limit in entry.percents}
 
 
 def reserved_group(reservation: Reservation) -> Group | None:

@@ -22,7 +22,9 @@ from shared.quota.model.in_force import group_in_force
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.groups import read_group
+from shared.quota.model.rules import Context
 from shared.quota.model.rules.groups.names import is_name, shortened
+from shared.quota.model.rules.groups.percents import with_amounts
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Tree
 from webhook.permissions import Permissions, service_account
@@ -77,6 +79,8 @@ class ContextBuilder:
         # Compiled once: a review must not pay for the expressions of all descriptors.
         self._kinds = settings.governed
         self._permissions = Permissions(self._client, time.monotonic)
+        self._resolved: tuple[Tree, object, Tree] | None = None
+        """A tree, the capacity it was resolved with, and the result."""
 
     async def of(self, review: Review) -> ReviewContext:
         """Return the context of the review. Raises ApiError if the API server must be read and does not answer."""
@@ -93,7 +97,7 @@ class ContextBuilder:
             cover, not_covered = await self._cover_by_pod(review, metadata, maker, namespace)
         is_accounted = job_group is not None or cover is not None
         quota = WorkloadContext(
-            await self._tree_with(group),
+            self._with_amounts(await self._tree_with(group)),
             self._tree.flavors,
             self._tree.capacity,
             self._quota,
@@ -115,6 +119,14 @@ class ContextBuilder:
             not_covered,
             datetime.now(UTC),
         )
+
+    def _with_amounts(self, tree: Tree) -> Tree:
+        """Return the tree with what its percents come to."""
+        known, capacity = self._resolved, self._tree.capacity
+        if known is None or known[0] is not tree or known[1] is not capacity:
+            context = Context(capacity=capacity, measured=self._tree.measured, promised=self._quota.is_promised)
+            known = self._resolved = tree, capacity, with_amounts(tree, context)
+        return known[2]
 
     async def managed_kind(self, review: Review) -> str | None:
         """Return the kind of the object whose scale subresource is reviewed; None if nothing accounts for it.

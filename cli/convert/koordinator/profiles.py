@@ -50,7 +50,10 @@ def convert_profiles(manifests: Sequence[Manifest], named: list[NamedParent], ma
         if spec.node_selector.match_expressions:
             made.note(manifest, "spec.nodeSelector.matchExpressions", "is left out: a flavor has nodeLabels alone")
         if spec.resource_ratio not in _ALL:
-            text = f"{spec.resource_ratio} is left out: capacity is what the nodes offer, or less with root's max"
+            text = (
+                f"{spec.resource_ratio} is left out: capacity is what the nodes offer; for less, give "
+                f"{spec.quota_name} a max such as 90% of each resource"
+            )
             made.note(manifest, "spec.resourceRatio", text)
         if all(each.source != spec.quota_name for each in named):
             root = made.add_group(manifest, spec.quota_name, "quota", is_parent=True)

@@ -8,6 +8,7 @@ from shared.api.crds.parts import (
     MAX_REQUESTER,
     MAX_WEIGHTS,
     NAME,
+    QUANTITY_OR_PERCENT,
     RULES,
     Schema,
     amounts,
@@ -51,7 +52,10 @@ def _entry_schema() -> Schema:
                 "default": "default",
                 RULES: [name_rule("flavor")],
             },
-            "min": _amounts("min", "What the group is promised. Absent counts 0."),
+            "min": _amounts(
+                "min",
+                "What the group is promised. Absent counts 0. Limits are amounts or percents, such as 40%.",
+            ),
             "max": _amounts("max", "The most that the group may use. Absent: that of the nearest ancestor."),
             "borrowingLimit": _amounts("borrowingLimit", "How far above min the group may go. Absent: up to max."),
             "lendingLimit": _amounts(
@@ -78,8 +82,13 @@ def name_rule(field: str) -> Schema:
 
 
 def _quantity(value: str) -> str:
-    """CEL that reads a quantity; 0 for what is not read, which the pattern refuses."""
-    return f"quantity(string({value}).matches(r'{_LONG_EXPONENT}') ? '0' : string({value}))"
+    """CEL that reads a quantity, of a percent the number; 0 for what is not read, which the pattern refuses."""
+    return f"quantity(string({value}).matches(r'{_LONG_EXPONENT}') ? '0' : string({value}).replace('%', ''))"
+
+
+def _are_comparable(one: str, other: str) -> str:
+    """CEL for: both are percents, or neither is; else what they come to decides, which the schema does not know."""
+    return f"string({one}).endsWith('%') == string({other}).endsWith('%')"
 
 
 def _amounts(limit: str, description: str) -> Schema:
@@ -98,7 +107,7 @@ def _amounts(limit: str, description: str) -> Schema:
         f'{limit} names a resource "%s"; write one such as cpu, memory or nvidia.com/gpu',
         "k",
     )
-    return amounts(description, quantity, name)
+    return amounts(description, quantity, name, pattern=QUANTITY_OR_PERCENT)
 
 
 def order_weights() -> Schema:
@@ -122,7 +131,10 @@ def order_weights() -> Schema:
 
 def _min_above_max() -> Schema:
     low, high = "self.min[k]", "self.max[k]"
-    above = f"has(self.max) && k in self.max && {_quantity(low)}.isGreaterThan({_quantity(high)})"
+    above = (
+        f"has(self.max) && k in self.max && {_are_comparable(low, high)} && "
+        f"{_quantity(low)}.isGreaterThan({_quantity(high)})"
+    )
     message = "min of %s/%s is %s, max is %s; lower min to %s or raise max to %s"
     return rule_on_keys("MinAboveMax", "self.min", above, message, "self.flavor", "k", low, high, high, low)
 
@@ -130,7 +142,10 @@ def _min_above_max() -> Schema:
 def _lending_above_min() -> Schema:
     lent, has_min = "self.lendingLimit[k]", "(has(self.min) && k in self.min)"
     low = f"({has_min} ? string(self.min[k]) : '0')"
-    above = f"{_quantity(lent)}.isGreaterThan({has_min} ? {_quantity('self.min[k]')} : quantity('0'))"
+    above = (
+        f"(!{has_min} || {_are_comparable(lent, 'self.min[k]')}) && "
+        f"{_quantity(lent)}.isGreaterThan({has_min} ? {_quantity('self.min[k]')} : quantity('0'))"
+    )
     message = "lendingLimit of %s/%s is %s, min is %s; lower lendingLimit to %s or raise min to %s"
     words = ("self.flavor", "k", lent, low, low, lent)
     return rule_on_keys("LendingLimitAboveMin", "self.lendingLimit", above, message, *words)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from shared.api.durations import DURATION_PATTERN, LONGEST_TEXT, SHORTEST_RUN_TIME, write_duration
 from shared.api.names import MAX_USER
+from shared.percents import PERCENT
 
 Schema = dict[str, Any]
 
@@ -17,6 +18,8 @@ MAX_ENTRIES: Final = 64
 MAX_CONDITIONS: Final = 16
 MAX_RESOURCES: Final = 64
 MAX_NAME: Final = 63
+MAX_PERCENTS: Final = 5 * MAX_RESOURCES
+"""Of one entry: each limit of each resource."""
 MAX_REQUESTER: Final = MAX_USER
 """Of a namespace or user that has a weight in the order of a leaf."""
 MAX_WEIGHTS: Final = 200
@@ -29,6 +32,7 @@ RESOURCE_NAME: Final = (
 )
 LABEL_VALUE: Final = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 QUANTITY: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
+QUANTITY_OR_PERCENT: Final = rf"{QUANTITY}|^{PERCENT}$"
 _NOT_TOO_LONG: Final = (
     r"!self.matches('[0-9]{7}[.0-9]*h|[0-9]{9}[.0-9]*m($|[^s])')"
     f" && duration(self) <= duration('{LONGEST_TEXT}')"
@@ -116,7 +120,7 @@ def not_a_key(text: str) -> str:
     return f"size({text}) > {MAX_KEY} || !{text}.matches(r'{RESOURCE_NAME}')"
 
 
-def amounts(description: str, *rules: Schema) -> Schema:
+def amounts(description: str, *rules: Schema, pattern: str = QUANTITY) -> Schema:
     """Quantities by resource name."""
     schema: Schema = {
         "description": description,
@@ -125,7 +129,7 @@ def amounts(description: str, *rules: Schema) -> Schema:
         "additionalProperties": {
             "anyOf": [{"type": "integer"}, {"type": "string"}],
             "maxLength": 64,
-            "pattern": QUANTITY,
+            "pattern": pattern,
             "x-kubernetes-int-or-string": True,
         },
     }

@@ -10,6 +10,7 @@ from shared.api.crds.parts import (
     MAX_ENTRIES,
     MAX_KEY,
     MAX_NAME,
+    MAX_PERCENTS,
     MAX_REQUESTER,
     RULES,
     Schema,
@@ -310,6 +311,18 @@ def _account_schema() -> Schema:
     )
 
 
+def _percent_schema() -> Schema:
+    return record(
+        "One limit, and what it comes to now.",
+        {
+            "limit": text("Its field in spec.quotas.", maxLength=MAX_NAME),
+            "resource": text("The resource.", maxLength=MAX_KEY),
+            "percent": text("As it is written.", maxLength=64),
+            "amount": text("What it comes to; absent: not known.", maxLength=64),
+        },
+    )
+
+
 def status_schema() -> Schema:
     """Everything the reconciler writes. What it alone writes as a whole is atomic: who owns which field is not kept."""
     quota = record(
@@ -322,6 +335,7 @@ def status_schema() -> Schema:
             ),
             "overSince": times("Since when used has been above runtime, by resource."),
             "pastUse": shown_amounts("Decayed past use at pastUseTime: base units times seconds, by resource."),
+            "percents": listing("Limits that are percents.", _percent_schema(), MAX_PERCENTS),
         },
     )
     requester = record(

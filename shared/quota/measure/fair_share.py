@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from shared.quota.measure.group_usage import Numbers
+from shared.quota.model.amounts.largest_remainder import WholeParts, whole_parts
 from shared.resources import Amount
 
 _NOT_WAITING: Final = datetime.max.replace(tzinfo=UTC)
@@ -157,22 +158,6 @@ class _Dealer:
         return parts.dealt
 
 
-class WholeParts(NamedTuple):
-    """One round before its remaining units are dealt."""
-
-    weights: Sequence[Amount]
-    dealt: list[Amount]
-    remainders: list[Amount]
-    left: Amount
-
-
-def whole_parts(pool: Amount, weights: Sequence[Amount]) -> WholeParts:
-    """Return the whole part of each share of `pool` in proportion to `weights` (some above 0), and what is left."""
-    total = sum(weights)
-    dealt = [pool * weight // total for weight in weights]
-    return WholeParts(weights, dealt, [pool * weight % total for weight in weights], pool - sum(dealt))
-
-
 def units_order(siblings: Sequence[Sibling], have: Sequence[Amount], parts: WholeParts) -> list[int]:
     """Return the places of `siblings`, which are sorted by name, in the order in which they get a remaining unit.
 
@@ -193,12 +178,3 @@ def units_order(siblings: Sequence[Sibling], have: Sequence[Amount], parts: Whol
         )
 
     return sorted(range(len(siblings)), key=rank)
-
-
-def deal_round(pool: Amount, weights: Sequence[Amount]) -> list[Amount]:
-    """Deal all of `pool` in proportion to `weights` (some above 0); the largest remainders first, then the first."""
-    parts = whole_parts(pool, weights)
-    by_remainder = sorted(range(len(weights)), key=lambda place: parts.remainders[place], reverse=True)
-    for place in by_remainder[: parts.left]:
-        parts.dealt[place] += 1
-    return parts.dealt

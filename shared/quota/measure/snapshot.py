@@ -14,6 +14,7 @@ from shared.quota.measure.static.potential_available import UNBOUND, binding_gro
 from shared.quota.measure.static.static_state import build_static_state
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import LargestNodes
+from shared.quota.model.tree import Tree
 from shared.quota.model.workload import PreemptorId, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -40,6 +41,11 @@ class Snapshot:
     """Workloads whose group is absent, is not a leaf, or does not reach root."""
     measurement: Measurement = field(repr=False)
     """What the next `measure` builds on; for no other use."""
+
+    @property
+    def tree(self) -> Tree:
+        """The world's tree with the amounts of its percents."""
+        return self.measurement.leaf_snapshots.static.tree_index.tree
 
     @property
     def largest_nodes(self) -> LargestNodes:

@@ -69,6 +69,9 @@ def is_capped_by_capacity(group: Group, caps: Caps, key: FlavorResource) -> bool
 def _limits(entry: Entry, resource: str, inherited: Amount, *, lends: bool) -> Limits:
     promised = entry.min.get(resource, 0)
     most = entry.max.get(resource, inherited)
+    if entry.percents and resource in entry.max:
+        # What percents come to changes with the cluster, and might contradict other numbers.
+        promised = min(promised, most)
     borrowing = entry.borrowing_limit.get(resource)
     lending = entry.lending_limit.get(resource, promised if lends else 0)
     return Limits(

@@ -35,6 +35,13 @@ class ClusterNode:
     """None: it is ready; then a node that takes no pods is cordoned or being deleted."""
     kept: Amounts = field(default_factory=lambda: NOTHING)
     """What pods on it still use while it takes no more of them."""
+    is_lost: bool = False
+    """Not ready for longer than the grace period."""
+
+    @property
+    def size(self) -> Amounts:
+        """The amounts of which percents are shares: all of it until it is lost."""
+        return NOTHING if self.is_lost else self.allocatable
 
     @property
     def offer(self) -> Amounts:
@@ -57,6 +64,10 @@ class ClusterNode:
     def keeping(self, use: Amounts) -> "ClusterNode":
         """Return the node when pods on it that count use that much; it matters only while it takes no pods."""
         return self if self.takes_pods or use == self.kept else replace(self, kept=use)
+
+    def lost(self) -> "ClusterNode":
+        """Return the node once nothing of it counts."""
+        return self if self.is_lost else replace(self, is_lost=True)
 
 
 class NodeShortage(NamedTuple):

@@ -9,7 +9,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from shared.quota.model.device_resources import DeviceResources
-from shared.resources import Amount
+from shared.resources import Amount, FlavorResource
 
 
 class CapacitySource(StrEnum):
@@ -188,3 +188,12 @@ class QuotaSettings:
     def is_of_devices(self, resource: str) -> bool:
         """Return whether devices count as this resource: no node says how many it has."""
         return self.devices is not None and resource in self.devices
+
+    def is_given(self, key: FlavorResource) -> bool:
+        """Return whether root's capacity of the key is given by hand."""
+        return any((flavor, resource) == key for flavor, resource, _ in self.capacity)
+
+    def is_promised(self, key: FlavorResource) -> bool:
+        """Return whether root's capacity of the key is what the first level is promised."""
+        is_of_groups = self.capacity_source is CapacitySource.GROUPS or self.is_of_devices(key.resource)
+        return is_of_groups and not self.is_given(key)

@@ -17,6 +17,7 @@ from typing import Final
 
 from shared.api.core.selectors import LabelSelector
 from shared.api.unread import Unread
+from shared.percents import Percent
 from shared.quota.model.budgets.budget import Budget, SpentBudget
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.resources import Amount
@@ -37,6 +38,12 @@ WHOLE_WEIGHT: Final = 1000
 
 Amounts = Mapping[str, Amount]
 NOTHING: Final[Amounts] = MappingProxyType({})
+Percents = Mapping[str, Mapping[str, Percent]]
+"""Limit, by its name in `Entry` -> resource -> percent of what the parent has."""
+NO_PERCENTS: Final[Percents] = MappingProxyType({})
+LIMITS: Final = ("min", "max", "borrowing_limit", "lending_limit", "weight")
+WRITTEN: Final = dict(zip(LIMITS, ("min", "max", "borrowingLimit", "lendingLimit", "weight"), strict=True))
+"""Limit, by its name in `Entry` -> as it is written in an object."""
 
 
 class QueueingStrategy(StrEnum):
@@ -94,7 +101,10 @@ WRITTEN_POLICIES: Final = tuple(each for each in StopPolicy if each is not StopP
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One flavor's quota of one group, in base units. Absent is absent; 0 is a value."""
+    """One flavor's quota of one group, in base units. Absent is absent; 0 is a value.
+
+    A limit that is written as a percent is in `percents`; its amount is added by `amounts.resolution.resolve`.
+    """
 
     flavor: str
     min: Amounts = field(default_factory=lambda: NOTHING)
@@ -102,11 +112,21 @@ class Entry:
     borrowing_limit: Amounts = field(default_factory=lambda: NOTHING)
     lending_limit: Amounts = field(default_factory=lambda: NOTHING)
     weight: Amounts = field(default_factory=lambda: NOTHING)
+    percents: Percents = field(default_factory=lambda: NO_PERCENTS)
 
     @property
     def covered(self) -> frozenset[str]:
         """The resources that its min or max names."""
-        return frozenset(self.min) | frozenset(self.max)
+        return self.named("min") | self.named("max")
+
+    def named(self, limit: str) -> frozenset[str]:
+        """Return the resources of which that limit is written, as an amount or as a percent."""
+        amounts: Amounts = getattr(self, limit)
+        return frozenset(amounts).union(self.percents[limit]) if limit in self.percents else frozenset(amounts)
+
+    def percent(self, limit: str, resource: str) -> Percent | None:
+        """Return the percent as which that limit is written; None where it is not."""
+        return self.percents.get(limit, NOTHING).get(resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +248,15 @@ class Tree:
             if parent is not None:
                 found.setdefault(parent, []).append(name)
         return {parent: tuple(names) for parent, names in found.items()}
+
+    @cached_property
+    def has_percents(self) -> bool:
+        """Whether a limit of some group is written as a percent."""
+        for group in self.groups.values():
+            for entry in group.quotas:
+                if entry.percents:
+                    return True
+        return False
 
     def children(self, name: str) -> tuple[str, ...]:
         """Return the names of the groups whose parent is `name`, sorted; the parent itself need not exist."""

@@ -32,9 +32,11 @@ def test_tree_of_a_profile_has_the_flavor_of_its_nodes(tmp_path: Path) -> None:
         "quotas": [{"flavor": "gpu-nodes", "min": {"cpu": "4", "memory": "8Gi"}}],
     }
     assert [entry["flavor"] for entry in made.spec("vision")["quotas"]] == ["gpu-nodes"]
-    assert [each.partition("gpu-nodes ")[2] for each in made.notes] == [
-        "spec.resourceRatio: 0.9 is left out: capacity is what the nodes offer, or less with root's max"
-    ]
+    (note,) = made.notes
+    assert note.partition("gpu-nodes ")[2] == (
+        "spec.resourceRatio: 0.9 is left out: capacity is what the nodes offer; for less, give gpu-root a max such as "
+        "90% of each resource"
+    )
     assert made.check(tmp_path)[0] == 0
 
 

@@ -11,7 +11,7 @@ from dev.generate import crds
 from shared.api import flavor, quotagroup
 from shared.api.crds import quotagroup as crd
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
-from shared.api.crds.parts import QUANTITY
+from shared.api.crds.parts import QUANTITY_OR_PERCENT
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import WRITTEN_POLICIES, Preemption, QueueingStrategy, WhenCanBorrow, WhenCanReclaim
 from shared.resources import MAX_QUANTITY_LENGTH
@@ -104,7 +104,7 @@ def unbounded(schema: Schema, path: str) -> list[str]:
 
 def test_quantity_length_limit_matches_the_reader() -> None:
     amounts = crd.spec_schema()["properties"]["quotas"]["items"]["properties"]["min"]["additionalProperties"]
-    assert (amounts["maxLength"], amounts["pattern"]) == (MAX_QUANTITY_LENGTH, QUANTITY)
+    assert (amounts["maxLength"], amounts["pattern"]) == (MAX_QUANTITY_LENGTH, QUANTITY_OR_PERCENT)
 
 
 def test_crd_files_of_the_chart_match_the_schemas() -> None:

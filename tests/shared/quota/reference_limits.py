@@ -1,5 +1,10 @@
 """The limits of all groups, as written and as inherited, and the capacity of root; half of the reference engine."""
 
+from collections.abc import Mapping
+from fractions import Fraction
+from math import floor
+
+from shared.percents import WHOLE
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Entry
 from shared.resources import FlavorResource
@@ -34,14 +39,56 @@ class Limits:
         return self._entry(name, key) is not None
 
     def min(self, name: str, key: FlavorResource) -> int:
+        low = self._amount(name, key, "min") or 0
         entry = self._entry(name, key)
-        return entry.min.get(key.resource, 0) if entry else 0
+        high = self._amount(name, key, "max")
+        return low if entry is None or not entry.percents or high is None else min(low, high)
+
+    def _amount(self, name: str, key: FlavorResource, limit: str) -> int | None:
+        """A limit as written, or what the percent comes to; None where it is absent."""
+        entry = self._entry(name, key)
+        percent = entry.percent(limit, key.resource) if entry else None
+        if percent is None or entry is None:
+            amounts: Mapping[str, int] = getattr(entry, limit) if entry else {}
+            return amounts.get(key.resource)
+        if name == ROOT:
+            return percent * self._source(key) // WHOLE
+        share, low = self._share(name, key, limit), entry.percent("min", key.resource)
+        if limit == "max" and low is not None and low <= percent:
+            return max(share, self._share(name, key, "min"))
+        if limit == "lending_limit" and low is not None and low >= percent:
+            return min(share, self._share(name, key, "min"))
+        return share
+
+    def _share(self, name: str, key: FlavorResource, limit: str) -> int:
+        """Exact parts of what the parent has, then the whole of their sum by largest remainder, ties by name."""
+        entries = {child: self._entry(child, key) for child in self.children(self.tree[name].parent or ROOT)}
+        percents = {child: entry.percent(limit, key.resource) for child, entry in entries.items() if entry}
+        base = self._base(name, key)
+        exact = {child: Fraction(base * share, WHOLE) for child, share in percents.items() if share is not None}
+        return _rounded(exact)[name]
+
+    def _base(self, name: str, key: FlavorResource) -> int:
+        """What the percents of the group are parts of: its parent's min as if nothing outside the groups was used."""
+        parent = self.tree[name].parent or ROOT
+        if parent == ROOT:
+            most = self._amount(ROOT, key, "max")
+            if self.inputs.from_groups and key not in self.inputs.capacity:
+                return most or 0
+            whole = self._source(key, of_closed=True)
+            return whole if most is None else min(whole, most)
+        above, siblings = self._base(parent, key), self.children(self.tree[parent].parent or ROOT)
+        mins = {child: self.min(child, key) for child in siblings}
+        together = sum(mins.values())
+        if together <= above:
+            return mins[parent]
+        return _rounded({child: Fraction(above * low, together) for child, low in mins.items()})[parent]
 
     def _inherited_max(self, name: str, key: FlavorResource) -> int:
         for at in self.tree.path(name):
             entry = self._entry(at, key)
-            if entry and key.resource in entry.max:
-                return entry.max[key.resource]
+            if entry and key.resource in entry.named("max"):
+                return self._amount(at, key, "max") or 0
         return self.capacity(key)
 
     def max(self, name: str, key: FlavorResource) -> int:
@@ -49,19 +96,18 @@ class Limits:
 
     def weight(self, name: str, key: FlavorResource) -> int:
         entry = self._entry(name, key)
-        if entry and key.resource in entry.weight:
-            return entry.weight[key.resource]
+        if entry and key.resource in entry.named("weight"):
+            return self._amount(name, key, "weight") or 0
         return self._inherited_max(name, key)
 
     def lending_limit(self, name: str, key: FlavorResource) -> int:
         entry = self._entry(name, key)
-        if entry and key.resource in entry.lending_limit:
-            return entry.lending_limit[key.resource]
+        if entry and key.resource in entry.named("lending_limit"):
+            return self._amount(name, key, "lending_limit") or 0
         return self.min(name, key) if self.tree[name].allow_lending else 0
 
     def borrowing_limit(self, name: str, key: FlavorResource) -> int | None:
-        entry = self._entry(name, key)
-        return entry.borrowing_limit.get(key.resource) if entry else None
+        return self._amount(name, key, "borrowing_limit")
 
     def guarantee(self, name: str, key: FlavorResource) -> int:
         return max(0, self.min(name, key) - self.lending_limit(name, key))
@@ -72,19 +118,20 @@ class Limits:
         return highest if limit is None else min(highest, self.min(name, key) + limit)
 
     def capacity(self, key: FlavorResource) -> int:
-        entry = self.tree[ROOT].entry(key.flavor)
-        most = entry.max.get(key.resource) if entry else None
-        if key in self.inputs.capacity:
-            whole = self.inputs.capacity[key]
-        elif self.inputs.from_groups:
-            whole = sum(self.min(child, key) for child in self.children(ROOT))
-        else:
-            whole = sum(
-                node.allocatable.get(key.resource, 0)
-                for node in self.inputs.nodes
-                if node.takes_pods and self.flavor_of(node) == key.flavor
-            )
+        whole, most = self._source(key), self._amount(ROOT, key, "max")
         return whole if most is None else min(whole, most)
+
+    def _source(self, key: FlavorResource, *, of_closed: bool = False) -> int:
+        """Root's capacity before its own max; maybe with the nodes that take no pods."""
+        if key in self.inputs.capacity:
+            return self.inputs.capacity[key]
+        if self.inputs.from_groups:
+            return sum(self.min(child, key) for child in self.children(ROOT))
+        return sum(
+            node.allocatable.get(key.resource, 0)
+            for node in self.inputs.nodes
+            if (of_closed or node.takes_pods) and self.flavor_of(node) == key.flavor
+        )
 
     def flavor_of(self, node: ClusterNode) -> str | None:
         """The one flavor the node counts for: most labels first, then the first name."""
@@ -102,3 +149,10 @@ class Limits:
 
     def is_leaf(self, name: str) -> bool:
         return not self.tree[name].is_parent
+
+
+def _rounded(exact: Mapping[str, Fraction]) -> dict[str, int]:
+    """The whole part of each, and of the units that are left in the whole part of the sum one each."""
+    left = floor(sum(exact.values())) - sum(floor(each) for each in exact.values())
+    first = sorted(exact, key=lambda name: (floor(exact[name]) - exact[name], name))[:left]
+    return {name: floor(each) + (name in first) for name, each in exact.items()}

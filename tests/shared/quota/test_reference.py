@@ -1,5 +1,7 @@
 """The reference itself gives the figures of the sources, and its two forms of each rule agree."""
 
+from typing import Any
+
 import pytest
 
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
@@ -16,12 +18,8 @@ CPU = FlavorResource("default", "cpu")
 
 
 def group(name: str, low: int, high: int | None = None, parent: str = ROOT, **limits: int) -> Group:
-    entry = Entry(
-        "default",
-        min={"cpu": low},
-        max={} if high is None else {"cpu": high},
-        **{limit: {"cpu": amount} for limit, amount in limits.items()},
-    )
+    written: dict[str, Any] = {limit: {"cpu": amount} for limit, amount in limits.items()}
+    entry = Entry("default", min={"cpu": low}, max={} if high is None else {"cpu": high}, **written)
     return Group(name, parent=parent, quotas=(entry,))
 
 

@@ -115,6 +115,9 @@ def drawn_quotas(random: Random) -> tuple[Entry, ...]:
         limits["lending_limit"] = {GPU: random.randrange(low + 1)}
     if random.random() < 0.3:
         limits["borrowing_limit"] = {GPU: random.randrange(9)}
+    if random.random() < 0.3:
+        limits["percents"] = {"min": {GPU: random.choice((0, 5_000, 12_500, 33_333))}, "max": {GPU: 50_000}}
+        limits = {limit: limits[limit] for limit in ("weight", "percents") if limit in limits}
     return (Entry("default", **limits),)
 
 

@@ -54,6 +54,23 @@ CASES = {
         "SumOfMinExceedsParent",
     ),
     "room of a parent that is being lowered": ("p/ 4\n  a 1", ["p/ 2"], "b 2 ^p", True, "SumOfMinExceedsParent"),
+    "percents that a creation under way takes": (
+        "p/ 8\n  a 60%",
+        ["b 30% ^p"],
+        "c 20% ^p",
+        True,
+        "PercentsExceedParent",
+    ),
+    "percents of a child that is being lowered": (
+        "p/ 8\n  a 60%",
+        ["a 10% ^p"],
+        "c 50% ^p",
+        True,
+        "PercentsExceedParent",
+    ),
+    "percents of a child that gets an amount": ("p/ 8\n  a 60%", ["a 1 ^p"], "c 50% ^p", True, "PercentsExceedParent"),
+    "an amount of a child that gets a percent": ("p/ 8\n  a 5", ["a 1% ^p"], "c 4 ^p", True, "SumOfMinExceedsParent"),
+    "a percent of a min that is being taken away": ("p/ 8", ["p/ ..8"], "c 50% ^p", True, "PercentOfNothing"),
     "half of a circle": ("a/\nb/", ["a/ ^b"], "b/ ^a", True, "Cycle"),
     "a third of a circle": ("a/\nb/\nc/", ["a/ ^b", "b/ ^c"], "c/ ^a", True, "Cycle"),
     "a circle only if one is stored and another is not": (

@@ -170,6 +170,13 @@ def test_group_in_a_reservation_keeps_the_fields_used_by_tree_rules() -> None:
     ]
 
 
+def test_group_in_a_reservation_keeps_its_percents() -> None:
+    drawn = group("a/ 40%..80% w3% ^p")
+    out = reserved_group(Reservation("1", "QuotaGroup", "a", "uid-a", AT, group=reserve_group(drawn)))
+    assert out is not None
+    assert [each.percents for each in out.quotas] == [{"min": {"gpu": 40_000}, "max": {"gpu": 80_000}}]
+
+
 def test_age_of_an_edit_counts_from_its_first_observation() -> None:
     ages = ReservationAges(timedelta(seconds=65))
     ahead = AT - timedelta(minutes=4)

@@ -64,7 +64,7 @@ class CapacityRemedies:
         world = search.world
         for group in reversed(changes.path_below_root(world, search.workload.group)):
             for key in keys:
-                most = changes.max_of(world.tree[group], key)
+                most = changes.max_of(changes.with_amounts(world)[group], key)
                 short = search.workload.request.get(key.resource, 0) - most
                 changed = changes.with_raised_max(world, group, key, short) if most and short > 0 else None
                 if changed is not None:

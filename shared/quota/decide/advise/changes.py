@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
+from typing import Any
 
+from shared.percents import percent_for, write_percent
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.static.capacity import compute_capacity, percent_base, resolved_tree
 from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.model import rules
+from shared.quota.model.amounts.resolution import base_below
 from shared.quota.model.node import ClusterNode
-from shared.quota.model.tree import ROOT, Amounts, Entry, Group, StopPolicy, Tree
+from shared.quota.model.tree import ROOT, Amounts, Group, StopPolicy, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, FlavorResource
 
@@ -31,10 +35,11 @@ def with_raised_min(world: World, group: str, key: FlavorResource, by: Amount) -
     """
     tree, raised = world.tree, dict[str, Amount]()
     for name in tree.path(group)[:-1]:
-        amount = by if name == group else _missing_min(tree, name, key)
+        now = replace(world, tree=tree)
+        amount = by if name == group else _missing_min(with_amounts(now), name, key)
         if amount <= 0:
             continue
-        changed = with_raised(tree[name], LimitField.MIN, key, amount)
+        changed = with_raised(now, name, LimitField.MIN, key, amount)
         if changed is None:
             return None, {}
         tree = tree.with_group(changed)
@@ -63,37 +68,69 @@ def max_of(group: Group, key: FlavorResource) -> Amount:
 
 def with_lending_limit(world: World, group: str, key: FlavorResource, amount: Amount) -> World | None:
     """Let `group` lend that much of its min; None where no entry covers the key."""
-    found = world.tree[group]
-    entry = found.entry(key.flavor)
-    if entry is None or key.resource not in entry.covered:
-        return None
-    changed = replace(entry, lending_limit={**entry.lending_limit, key.resource: amount})
-    quotas = tuple(changed if each is entry else each for each in found.quotas)
-    return with_tree(world, world.tree.with_group(replace(found, quotas=quotas)), (group,))
+    changed = _with_limit(world, group, "lending_limit", key, amount)
+    return None if changed is None else with_tree(world, world.tree.with_group(changed), (group,))
 
 
 def with_raised_max(world: World, group: str, key: FlavorResource, by: Amount) -> World | None:
     """Raise the max of `group`; None where it has none of its own."""
-    changed = with_raised(world.tree[group], LimitField.MAX, key, by)
+    changed = with_raised(world, group, LimitField.MAX, key, by)
     return None if changed is None else with_tree(world, world.tree.with_group(changed), (group,))
 
 
-def with_raised(group: Group, field: LimitField, key: FlavorResource, by: Amount) -> Group | None:
+def with_raised(world: World, group: str, field: LimitField, key: FlavorResource, by: Amount) -> Group | None:
     """Raise one limit of one entry; None where no entry covers the key, or a max is not written."""
-    entry = group.entry(key.flavor)
+    entry = with_amounts(world)[group].entry(key.flavor)
+    if entry is None or (field is LimitField.MAX and key.resource not in entry.max):
+        return None
+    amounts: Amounts = getattr(entry, field.value)
+    return _with_limit(world, group, field.value, key, amounts.get(key.resource, 0) + by)
+
+
+def percent_after(world: World, group: str, limit: str, key: FlavorResource, by: Amount) -> str:
+    """Return what a person writes to raise a limit by so much; empty if it is written as an amount."""
+    entry = with_amounts(world)[group].entry(key.flavor)
+    if entry is None or entry.percent(limit, key.resource) is None:
+        return ""
+    before: Amounts = getattr(entry, limit)
+    percent = percent_for(_whole(world, group, key), before.get(key.resource, 0) + by)
+    return "" if percent is None else write_percent(percent)
+
+
+def _whole(world: World, group: str, key: FlavorResource) -> Amount:
+    """Return the amount of which percents of the group are shares."""
+    base = percent_base(world.tree, world.flavors, world.nodes, world.settings)
+    return base_below(world.tree, base, world.tree[group].parent or ROOT)(key) or 0
+
+
+def _with_limit(world: World, group: str, limit: str, key: FlavorResource, amount: Amount) -> Group | None:
+    """Return the group with that limit, written as a percent if it was one; None where no entry covers the key.
+
+    None too if the percent would be too large to be written.
+    """
+    entry = world.tree[group].entry(key.flavor)
     if entry is None or key.resource not in entry.covered:
         return None
-    amounts: Mapping[str, Amount] = entry.min if field is LimitField.MIN else entry.max
-    if field is LimitField.MAX and key.resource not in amounts:
-        return None
-    after = {**amounts, key.resource: amounts.get(key.resource, 0) + by}
-    changed: Entry = replace(entry, min=after) if field is LimitField.MIN else replace(entry, max=after)
-    return replace(group, quotas=tuple(changed if each is entry else each for each in group.quotas))
+    amounts: dict[str, Any] = {limit: {**getattr(entry, limit), key.resource: amount}}
+    changed = replace(entry, **amounts)
+    if entry.percent(limit, key.resource) is not None:
+        percent = percent_for(_whole(world, group, key), amount)
+        if percent is None:
+            return None
+        percents = {**entry.percents, limit: {**entry.percents[limit], key.resource: percent}}
+        changed = replace(entry, percents=percents)
+    quotas = tuple(changed if each is entry else each for each in world.tree[group].quotas)
+    return replace(world.tree[group], quotas=quotas)
 
 
 def with_tree(world: World, tree: Tree, names: tuple[str, ...]) -> World | None:
     """Put another tree into the world; None where the rules refuse the edit of one of these groups."""
-    context = rules.Context(flavors=world.flavors, max_depth=world.settings.max_depth)
+    context = rules.Context(
+        flavors=world.flavors,
+        max_depth=world.settings.max_depth,
+        capacity=_capacity(world) if tree.has_percents else None,
+        promised=world.settings.is_promised,
+    )
     before = world.tree
     for name in names:
         after = before.with_group(tree[name])
@@ -103,6 +140,15 @@ def with_tree(world: World, tree: Tree, names: tuple[str, ...]) -> World | None:
     return replace(
         world, tree=tree, written=None, inactive=rules.inactive_groups(tree, world.flavors, world.settings.max_depth)
     )
+
+
+def with_amounts(world: World) -> Tree:
+    """Return the tree with the amounts that its percents have in this world."""
+    return resolved_tree(world.tree, world.flavors, world.nodes, world.settings)
+
+
+def _capacity(world: World) -> Mapping[FlavorResource, Amount]:
+    return compute_capacity(with_amounts(world), world.flavors, world.nodes, world.settings)
 
 
 def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:

@@ -182,6 +182,7 @@ def remedy_as_data(remedy: Remedy) -> Json:
         "flavor": remedy.flavor,
         "resource": remedy.resource,
         "by": remedy.by,
+        "percent": remedy.percent,
         "example": not remedy.is_sure,
         "workload": remedy.workload,
         "podSet": remedy.pod_set,

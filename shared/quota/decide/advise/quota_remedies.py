@@ -18,15 +18,12 @@ def raised_mins(search: Search) -> Iterator[Remedy]:
     """Raise the min of a group on the workload's path, with those of its ancestors that must grow too, these first."""
     for group in changes.path_below_root(search.world, search.workload.group):
         for key in search.keys:
-            most = search.up_to_the_clusters_size(key, changes.min_of(search.world.tree[group], key))
+            most = search.up_to_the_clusters_size(key, changes.min_of(search.snapshot.tree[group], key))
             found = search.smallest_of(key, partial(_with_min, search, group, key), most)
             ancestors = changes.with_raised_min(search.world, group, key, found.number)[1] if found is not None else {}
             if found is not None and not _is_enough_alone(search, ancestors, key):
-                also = [
-                    raise_by(RemedyAction.RAISE_MIN, name, key, SmallestNumber(more))
-                    for name, more in ancestors.items()
-                ]
-                yield replace(raise_by(RemedyAction.RAISE_MIN, group, key, found), also=tuple(reversed(also)))
+                also = [_raised_min(search, name, key, SmallestNumber(more)) for name, more in ancestors.items()]
+                yield replace(_raised_min(search, group, key, found), also=tuple(reversed(also)))
 
 
 def raised_maxes(search: Search) -> Iterator[Remedy]:
@@ -34,10 +31,11 @@ def raised_maxes(search: Search) -> Iterator[Remedy]:
     for group in search.world.tree.path(search.workload.group):
         for key in search.keys:
             raised = partial(changes.with_raised_max, search.world, group, key)
-            most = search.up_to_the_clusters_size(key, changes.max_of(search.world.tree[group], key))
+            most = search.up_to_the_clusters_size(key, changes.max_of(search.snapshot.tree[group], key))
             found = search.smallest_of(key, raised, MAX_AMOUNT if group == ROOT else most)
             if found is not None:
-                yield raise_by(RemedyAction.RAISE_MAX, group, key, found)
+                percent = changes.percent_after(search.world, group, "max", key, found.number)
+                yield replace(raise_by(RemedyAction.RAISE_MAX, group, key, found), percent=percent)
 
 
 def raised_lending_limits(search: Search) -> Iterator[Remedy]:
@@ -49,7 +47,13 @@ def raised_lending_limits(search: Search) -> Iterator[Remedy]:
             lending = partial(_lending, search, idle.group, key, lent)
             found = search.smallest_of(key, lending, numbers.guarantee)
             if found is not None:
-                yield raise_by(RemedyAction.RAISE_LENDING_LIMIT, idle.group, key, found)
+                percent = changes.percent_after(search.world, idle.group, "lending_limit", key, found.number)
+                yield replace(raise_by(RemedyAction.RAISE_LENDING_LIMIT, idle.group, key, found), percent=percent)
+
+
+def _raised_min(search: Search, group: str, key: FlavorResource, by: SmallestNumber) -> Remedy:
+    percent = changes.percent_after(search.world, group, "min", key, by.number)
+    return replace(raise_by(RemedyAction.RAISE_MIN, group, key, by), percent=percent)
 
 
 def _is_enough_alone(search: Search, ancestors: Mapping[str, Amount], key: FlavorResource) -> bool:

@@ -36,6 +36,8 @@ class Remedy:
     by: Amount = 0
     is_sure: bool = True
     """Whether no smaller number was seen to be possible; else it is an example."""
+    percent: str = ""
+    """What to write instead of an amount, where the limit is a percent."""
     priority: int | None = None
     """For RaisePriority: the least one that does."""
     workload: str = ""

@@ -93,7 +93,7 @@ class Search:
         """Return the amount of a key beyond which nothing changes: all that is requested, promised and there."""
         workloads = (each for found in self.world.workload_sets.values() for each in found.by_id.values())
         requested = sum(each.request.get(key.resource, 0) for each in workloads)
-        promised = sum(changes.min_of(group, key) for group in self.world.tree.groups.values())
+        promised = sum(changes.min_of(group, key) for group in self.snapshot.tree.groups.values())
         return requested + promised + self.snapshot.capacity.get(key, 0)
 
 

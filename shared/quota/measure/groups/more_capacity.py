@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.groups.incremental import Measurement
 from shared.quota.measure.groups.runtime import Column
-from shared.quota.measure.static.capacity import runtime_of_root
+from shared.quota.measure.static.capacity import resolved_tree, runtime_of_root
 from shared.quota.measure.static.potential_available import UNBOUND, Bounds, binding_group, revise_bounds
 from shared.quota.measure.static.tree_index import TreeIndex, build_tree_index
 from shared.quota.model.tree import ROOT, Tree
@@ -53,7 +53,7 @@ def with_more(measurement: Measurement, key: FlavorResource, by: Amount) -> More
     """Let root have `by` more of `key`, and raise its own max where that would be in the way."""
     static, settings = measurement.leaf_snapshots.static, measurement.leaf_snapshots.world.settings
     capacity = static.tree_index.capacity.get(key, 0) + by
-    tree = _with_max(static.tree_index.tree, key, capacity)
+    tree = _with_max(_resolved(measurement, key, by), key, capacity)
     tree_index = build_tree_index(tree, {**static.tree_index.capacity, key: capacity}, static.tree_index)
     runtime = runtime_of_root(capacity, static.outside.get(key, 0), key, settings)
     touched = tree_index.changed_limits(static.tree_index).get(key, [])
@@ -70,6 +70,12 @@ def numbers_with(measurement: Measurement, more: MoreCapacity) -> dict[str, Mapp
     found = {name: each[key] for name, each in measurement.numbers.items() if key in each}
     found.update(column.results(more.bounds))
     return {name: {key: each} for name, each in found.items()}
+
+
+def _resolved(measurement: Measurement, key: FlavorResource, by: Amount) -> Tree:
+    """Return the tree with what its percents come to then."""
+    world, known = measurement.leaf_snapshots.world, measurement.leaf_snapshots.static.tree_index.tree
+    return resolved_tree(world.tree, world.flavors, world.nodes, world.settings, known, {key: by})
 
 
 def _with_max(tree: Tree, key: FlavorResource, amount: Amount) -> Tree:

@@ -6,19 +6,30 @@ which devices claims may take: of these root has its own max, or else the first 
 See docs/specification.md §3.6.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from shared.percents import share_out
+from shared.quota.model.amounts.resolution import Base, base_of_root, min_in, resolve
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
-from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Tree
+from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Group, Tree
 from shared.resources import Amount, FlavorResource, sum_amounts
 
 UNCOUNTED: Final = frozenset({"pods"})
 """What nodes offer and no group has quota for."""
 
 Capacity = Mapping[FlavorResource, Amount]
+NO_MORE: Final[Capacity] = {}
+
+
+def _offer(node: ClusterNode) -> Amounts:
+    return node.offer
+
+
+def _size(node: ClusterNode) -> Amounts:
+    return node.size
 
 
 class FlavorMatcher:
@@ -43,14 +54,19 @@ def with_default_flavor(flavors: Mapping[str, Flavor]) -> list[Flavor]:
     return list(flavors.values()) if DEFAULT_FLAVOR in flavors else [*flavors.values(), Flavor(DEFAULT_FLAVOR)]
 
 
-def capacity_of_nodes(nodes: Iterable[ClusterNode], flavors: Mapping[str, Flavor]) -> dict[FlavorResource, Amount]:
-    """Return what the nodes offer, by the flavor that each counts for."""
+def capacity_of_nodes(
+    nodes: Iterable[ClusterNode],
+    flavors: Mapping[str, Flavor],
+    offer: Callable[[ClusterNode], Amounts] = _offer,
+) -> dict[FlavorResource, Amount]:
+    """Return what the nodes offer, by the flavor that each counts for; `offer`: what of a node counts."""
     matcher = FlavorMatcher(with_default_flavor(flavors))
     by_flavor: dict[str, list[Amounts]] = {}
     for node in nodes:
-        flavor = matcher.flavor_of(node.labels) if node.offer else None
+        offered = offer(node)
+        flavor = matcher.flavor_of(node.labels) if offered else None
         if flavor is not None:
-            by_flavor.setdefault(flavor, []).append(node.offer)
+            by_flavor.setdefault(flavor, []).append(offered)
     return {
         FlavorResource(flavor, resource): amount
         for flavor, offers in by_flavor.items()
@@ -65,9 +81,9 @@ def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
     for name in tree.children(ROOT):
         if name != SYSTEM:
             for entry in tree[name].quotas:
-                for resource, amount in entry.min.items():
+                for resource in entry.min:
                     key = FlavorResource(entry.flavor, resource)
-                    total[key] = total.get(key, 0) + amount
+                    total[key] = total.get(key, 0) + (min_in(entry, resource) or 0)
     return total
 
 
@@ -82,29 +98,74 @@ def capacity_of_devices(tree: Tree, settings: QuotaSettings) -> dict[FlavorResou
 def compute_capacity(
     tree: Tree, flavors: Mapping[str, Flavor], nodes: Iterable[ClusterNode], settings: QuotaSettings
 ) -> dict[FlavorResource, Amount]:
-    """Root's capacity: from its source, replaced by keys given by hand, and capped by root's own max."""
+    """Root's capacity: from its source, replaced by keys given by hand, and capped by root's own max.
+
+    `tree`: with the amounts of its percents.
+    """
     if settings.capacity_source is CapacitySource.GROUPS:
         found = capacity_of_groups(tree)
     else:
-        found = capacity_of_nodes(nodes, flavors)
+        found = _from_nodes(capacity_of_nodes(nodes, flavors), settings)
         if settings.devices is not None:
-            found = {key: amount for key, amount in found.items() if not settings.is_of_devices(key.resource)}
             found.update(capacity_of_devices(tree, settings))
+    return _bounded(found, tree[ROOT], settings)
+
+
+def resolved_tree(  # noqa: PLR0913, PLR0917
+    tree: Tree,
+    flavors: Mapping[str, Flavor],
+    nodes: Iterable[ClusterNode],
+    settings: QuotaSettings,
+    previous: Tree | None = None,
+    more: Capacity = NO_MORE,
+) -> Tree:
+    """Return the tree with the amounts of its percents, and `more` capacity; known objects where nothing changed."""
+    if not tree.has_percents:
+        return tree
+    return resolve(tree, percent_base(tree, flavors, nodes, settings, more), previous)
+
+
+def percent_base(
+    tree: Tree,
+    flavors: Mapping[str, Flavor],
+    nodes: Iterable[ClusterNode],
+    settings: QuotaSettings,
+    more: Capacity = NO_MORE,
+) -> Base:
+    """Return what percents of the first level are shares of: root's capacity, and `more`; 0 where there is none.
+
+    Cordoned nodes, and those that are not ready for a short time, count in full: else `kubectl cordon` would lower a
+    max below what runs, and evict.
+    """
+    found: dict[FlavorResource, Amount] = {}
+    if settings.capacity_source is CapacitySource.NODES:
+        found = _from_nodes(capacity_of_nodes(nodes, flavors, _size), settings)
+    whole = _bounded(found, tree[ROOT], settings)
+    for key, amount in more.items():
+        whole[key] = whole.get(key, 0) + amount
+    base = base_of_root(tree[ROOT], whole, settings.is_promised)
+    return lambda key: base(key) or 0
+
+
+def _from_nodes(found: dict[FlavorResource, Amount], settings: QuotaSettings) -> dict[FlavorResource, Amount]:
+    """Leave out devices: no node says how many claims may take."""
+    return {key: amount for key, amount in found.items() if not settings.is_of_devices(key.resource)}
+
+
+def _bounded(found: dict[FlavorResource, Amount], root: Group, settings: QuotaSettings) -> dict[FlavorResource, Amount]:
+    """Replace what is given by hand, apply root's own max, and leave out resources that are not counted."""
     found.update((FlavorResource(flavor, resource), amount) for flavor, resource, amount in settings.capacity)
-    for entry in tree[ROOT].quotas:
-        for resource, most in entry.max.items():
-            key = FlavorResource(entry.flavor, resource)
-            if key in found:
-                found[key] = min(found[key], most)
+    for key, amount in found.items():
+        entry = root.entry(key.flavor)
+        if entry is not None:
+            percent = entry.percent("max", key.resource)
+            most = entry.max.get(key.resource, amount) if percent is None else share_out(amount, [percent])[0]
+            found[key] = min(amount, most)
     return {key: amount for key, amount in found.items() if key.resource not in settings.ignored_resources}
 
 
 def runtime_of_root(capacity: Amount, outside: Amount, key: FlavorResource, settings: QuotaSettings) -> Amount:
     """Return what groups may use of `capacity` when `system`, unmanaged pods and orphaned workloads use `outside`."""
-    if settings.capacity_source is CapacitySource.GROUPS and not _is_given(key, settings):
+    if settings.capacity_source is CapacitySource.GROUPS and not settings.is_given(key):
         return capacity
     return max(0, capacity - outside)
-
-
-def _is_given(key: FlavorResource, settings: QuotaSettings) -> bool:
-    return any((flavor, resource) == key for flavor, resource, _ in settings.capacity)

@@ -170,8 +170,10 @@ class NodeUsage:
         return self._shapes.largest()
 
     def _with_use(self, node: ClusterNode) -> ClusterNode:
-        if node.takes_pods or not self._counts(node):
+        if node.takes_pods:
             return node
+        if not self._counts(node):
+            return node.lost()
         pods = [self._pods[uid] for uid in self._on_node.get(node.name, ())]
         return node.keeping(sum_amounts(pod.request for pod in pods))
 

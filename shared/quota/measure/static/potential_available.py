@@ -14,8 +14,8 @@ from typing import Final
 
 import msgspec
 
-from shared.quota.measure.fair_share import deal_round, whole_parts
 from shared.quota.measure.static.tree_index import TreeIndex
+from shared.quota.model.amounts.largest_remainder import deal_round, whole_parts
 from shared.quota.model.limits import Limits
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource

@@ -6,7 +6,7 @@ from typing import Final
 
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.static.capacity import compute_capacity, runtime_of_root
+from shared.quota.measure.static.capacity import compute_capacity, resolved_tree, runtime_of_root
 from shared.quota.measure.static.flavor_eligibility import FlavorOffer
 from shared.quota.measure.static.leaf_settings import LeafSettings, read_leaf_settings
 from shared.quota.measure.static.node_shapes import largest_nodes
@@ -71,19 +71,21 @@ def build_static_state(world: World, previous_world: World | None, previous: Sta
 
 def _tree_index(world: World, previous_world: World | None, previous: StaticState | None) -> TreeIndex:
     if previous_world is None or previous is None:
-        return build_tree_index(world.tree, compute_capacity(world.tree, world.flavors, world.nodes, world.settings))
-    same_tree = world.tree is previous_world.tree
+        tree = resolved_tree(world.tree, world.flavors, world.nodes, world.settings)
+        return build_tree_index(tree, compute_capacity(tree, world.flavors, world.nodes, world.settings))
+    known = previous.tree_index
     if (
-        same_tree
+        world.tree is previous_world.tree
         and world.nodes is previous_world.nodes
         and world.flavors is previous_world.flavors
         and world.settings is previous_world.settings
     ):
-        return previous.tree_index
-    capacity = compute_capacity(world.tree, world.flavors, world.nodes, world.settings)
-    if same_tree and capacity == previous.tree_index.capacity:
-        return previous.tree_index
-    return build_tree_index(world.tree, capacity, previous.tree_index)
+        return known
+    tree = resolved_tree(world.tree, world.flavors, world.nodes, world.settings, known.tree)
+    capacity = compute_capacity(tree, world.flavors, world.nodes, world.settings)
+    if tree is known.tree and capacity == known.capacity:
+        return known
+    return build_tree_index(tree, capacity, known)
 
 
 def _offer(world: World, previous_world: World | None, previous: StaticState | None) -> FlavorOffer:

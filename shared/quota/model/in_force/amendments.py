@@ -5,12 +5,13 @@ override is stronger than any window, and a window stronger than those after it 
 docs/specification.md §4.13.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from shared.percents import Percent
 from shared.quota.model.in_force.schedules import first_span
-from shared.quota.model.tree import Amounts, Entry, Group, Override, Window
+from shared.quota.model.tree import LIMITS, NO_PERCENTS, NOTHING, Amounts, Entry, Group, Override, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +56,23 @@ def amend(group: Group, said: Override | Window) -> Group:
 
 
 def _amended(entry: Entry, named: Entry | None) -> Entry:
+    """Return the entry with every amount and percent that the other one names in place of its own.
+
+    A number for what the entry does not cover would change what the group covers: the rules refuse it.
+    """
     if named is None:
         return entry
+    amounts: dict[str, Amounts] = {}
+    percents: dict[str, Mapping[str, Percent]] = {}
+    for limit in LIMITS:
+        said = named.named(limit) & entry.covered
+        amounts[limit] = _replaced(getattr(entry, limit), getattr(named, limit), said)
+        percents[limit] = _replaced(entry.percents.get(limit, NOTHING), named.percents.get(limit, NOTHING), said)
+    shares = {limit: of_limit for limit, of_limit in percents.items() if of_limit}
+    return Entry(entry.flavor, percents=shares or NO_PERCENTS, **amounts)
 
-    def replaced(written: Amounts, other: Amounts) -> Amounts:
-        # A number for what the entry does not cover would change what the group covers: the rules refuse it.
-        covered = {name: amount for name, amount in other.items() if name in entry.covered}
-        return {**written, **covered} if covered else written
 
-    return Entry(
-        entry.flavor,
-        replaced(entry.min, named.min),
-        replaced(entry.max, named.max),
-        replaced(entry.borrowing_limit, named.borrowing_limit),
-        replaced(entry.lending_limit, named.lending_limit),
-        replaced(entry.weight, named.weight),
-    )
+def _replaced(written: Mapping[str, int], other: Mapping[str, int], said: Collection[str]) -> Mapping[str, int]:
+    """Return what is written, without the resources that are said, and of these what the other one has."""
+    kept = {name: number for name, number in written.items() if name not in said}
+    return kept | {name: number for name, number in other.items() if name in said} if said else written

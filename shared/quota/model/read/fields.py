@@ -1,6 +1,6 @@
 """Fields that several parts of a QuotaGroup have: what cannot be read is left out, and added to `found`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import TypeVar
@@ -9,33 +9,47 @@ from shared.api.durations import LONGEST, LONGEST_TEXT, read_stored_duration
 from shared.api.quotagroup import EntrySpec
 from shared.api.reading import ResourceList
 from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
-from shared.quota.model.tree import NOTHING, Amounts, Entry
+from shared.percents import Percent, is_percent, read_percent
+from shared.quota.model.tree import NO_PERCENTS, NOTHING, WRITTEN, Amounts, Entry
 from shared.resources import QuantityError, read_amount
 
 Word = TypeVar("Word", bound=StrEnum)
 
 
 def entry_of(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
-    return Entry(
-        flavor=spec.flavor,
-        min=_amounts(spec.min, field, "min", found),
-        max=_amounts(spec.max, field, "max", found),
-        borrowing_limit=_amounts(spec.borrowing_limit, field, "borrowingLimit", found),
-        lending_limit=_amounts(spec.lending_limit, field, "lendingLimit", found),
-        weight=_amounts(spec.weight, field, "weight", found),
-    )
+    written = {
+        "min": spec.min,
+        "max": spec.max,
+        "borrowing_limit": spec.borrowing_limit,
+        "lending_limit": spec.lending_limit,
+        "weight": spec.weight,
+    }
+    amounts: dict[str, Amounts] = {}
+    percents: dict[str, Mapping[str, Percent]] = {}
+    for limit, quantities in written.items():
+        amounts[limit], of_limit = _amounts(quantities, f"{field}.{WRITTEN[limit]}", WRITTEN[limit], found)
+        if of_limit:
+            percents[limit] = of_limit
+    return Entry(flavor=spec.flavor, percents=percents or NO_PERCENTS, **amounts)
 
 
-def _amounts(quantities: ResourceList, entry: str, limit: str, found: list[Unread]) -> Amounts:
+def _amounts(
+    quantities: ResourceList, field: str, limit: str, found: list[Unread]
+) -> tuple[Amounts, dict[str, Percent]]:
+    """Return the amounts and the percents."""
     amounts: dict[str, int] = {}
+    percents: dict[str, Percent] = {}
     for resource, quantity in quantities.items():
         try:
             if isinstance(quantity, float):
                 raise QuantityError(f"{quantity!r} is a number with a point; write it as text, in quotes")
-            amounts[resource] = read_amount(resource, quantity)
+            if is_percent(quantity):
+                percents[resource] = read_percent(str(quantity))
+            else:
+                amounts[resource] = read_amount(resource, quantity)
         except QuantityError as error:
-            found.append(Unread(BAD_QUANTITY, f"{entry}.{limit}[{resource}]", f"{limit} of {resource}: {error}"))
-    return amounts or NOTHING
+            found.append(Unread(BAD_QUANTITY, f"{field}[{resource}]", f"{limit} of {resource}: {error}"))
+    return amounts or NOTHING, percents
 
 
 def word_of(text: str | None, words: Iterable[Word], field: str, found: list[Unread]) -> Word | None:

@@ -13,6 +13,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.rules.groups.percents import with_amounts
 from shared.quota.model.rules.registry import (
     CHANGE_RULES,
     FLAVOR_RULES,
@@ -32,9 +33,9 @@ def check_change(before: Tree, after: Tree, name: str, context: Context) -> Find
     """Everything that the edit of group `name` breaks, and everything it should be warned of.
 
     `name` is created when only `after` has it, deleted when only `before` has it. A rule is run only if the edit
-    changes a field it reads.
+    changes a field it reads. Percents are judged by what they come to, as far as that is known.
     """
-    change = TreeEdit(before, after, name)
+    change = TreeEdit(with_amounts(before, context), with_amounts(after, context), name)
     changed = changed_fields(change.old, change.new)
     found = _change_findings(change, changed, context)
     if change.new is None or not changed:
@@ -94,6 +95,11 @@ def _is_new(violation: Violation, before: Violation | None) -> bool:
 
 def check_tree(tree: Tree, context: Context) -> Findings:
     """Everything that is wrong with a whole tree and its flavors, independent of the order of its objects."""
+    return check_written(with_amounts(tree, context), context)
+
+
+def check_written(tree: Tree, context: Context) -> Findings:
+    """The same without what percents come to: no node that comes or goes changes the answer."""
     own_rules = (*OWN_RULES, *TIME_RULES)
     own = (found for name in sorted(tree.groups) for rule in own_rules for found in rule.check(tree[name]))
     among = (found for rule in TREE_RULES if not rule.only_warns for found in _everywhere(rule, tree, context))

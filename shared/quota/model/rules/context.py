@@ -29,6 +29,11 @@ class GroupWorkloads:
 NO_WORKLOADS: Final = GroupWorkloads()
 
 
+def nothing_promised(_key: FlavorResource) -> bool:
+    """Return False, whatever the key: root's capacity is not what the first level is promised."""
+    return False
+
+
 def no_workloads(_group: str) -> GroupWorkloads:
     """Return no workloads, whatever the group: for where none are known."""
     return NO_WORKLOADS
@@ -50,6 +55,8 @@ class Context:
 
     namespaces: Collection[str] | None = None
     """The names of all namespaces; None: not known."""
+    promised: Callable[[FlavorResource], bool] = nothing_promised
+    """Whether root's capacity of a key is what the first level is promised: `QuotaSettings.is_promised`."""
 
     now: datetime | None = None
     """None: not known, so that nothing is compared with it."""

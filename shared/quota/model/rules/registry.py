@@ -14,6 +14,7 @@ from shared.quota.model.rules.groups import (
     lifecycle,
     maxima,
     names,
+    percents,
     quantities,
     queueing,
     selectors,
@@ -84,6 +85,11 @@ def itself_and_children(change: TreeEdit) -> Iterator[str]:
     if change.new is not None:
         yield change.name
         yield from (child for child in change.after.children(change.name) if child != change.name)
+
+
+def itself_and_percents_below(change: TreeEdit) -> Iterator[str]:
+    """Yield the edited group and, if some group has percents, its children, of which it may take the base."""
+    return itself_and_children(change) if change.after.has_percents else itself(change)
 
 
 def itself_and_poorer_children(change: TreeEdit) -> Iterator[str]:
@@ -163,9 +169,25 @@ TREE_RULES: Final = (
         all_groups,
     ),
     TreeRule(("SumOfMinExceedsParent",), sums.check_sum_of_min, PARENT | QUOTAS, parents, all_parents),
+    TreeRule(("PercentsExceedParent",), percents.check_sum_of_percents, PARENT | QUOTAS, parents, all_parents),
+    TreeRule(
+        ("PercentOfNothing",),
+        percents.check_percent_of_something,
+        PARENT | QUOTAS,
+        itself_and_percents_below,
+        all_groups,
+    ),
     TreeRule(("AboveMaximum",), maxima.check_maxima, OVERRIDES, itself, all_groups),
     TreeRule(("ParentAbsent",), hierarchy.warn_parent_absent, PARENT, itself, all_groups, only_warns=True),
     TreeRule(("FlavorAbsent",), hierarchy.warn_flavor_absent, QUOTAS, itself, all_groups, only_warns=True),
+    TreeRule(
+        ("PercentOfNoNode",),
+        percents.warn_percent_of_no_node,
+        PARENT | QUOTAS,
+        itself,
+        all_groups,
+        only_warns=True,
+    ),
     TreeRule(
         ("FirstLevelAboveCapacity",),
         sums.warn_first_level_above_capacity,

@@ -6,6 +6,7 @@ child was promised is the cohort's own quota.
 """
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def random_promises(dice: Random) -> list[Group]:
 
 
 def _group(dice: Random, name: str, parent: str, least: int, *, is_parent: bool = False) -> Group:
-    limits = {
+    limits: dict[str, Any] = {
         limit: {GPU: dice.randint(0, least)} for limit in ("lending_limit", "borrowing_limit") if dice.random() < 0.6
     }
     return Group(name, parent, is_parent=is_parent, quotas=(Entry("default", min={GPU: least}, **limits),))

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from shared.quota.measure.fair_share import Sibling, deal_round, divide, divide_in_steps
+from shared.quota.measure.fair_share import Sibling, divide, divide_in_steps
 from shared.quota.measure.group_usage import Numbers
+from shared.quota.model.amounts.largest_remainder import deal_round
 from tests.builders import after
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.rules.checking import check_tree
+from shared.quota.model.rules.checking import check_written
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.tree import ROOT, Tree
@@ -24,7 +24,7 @@ def inactive_groups(tree: Tree, flavors: Collection[str], max_depth: int = 16) -
     Of several reasons at one group the first in the rules' order counts, of several above it the nearest.
     """
     context = Context({name: Flavor(name) for name in flavors}, max_depth=max_depth)
-    found = check_tree(tree, context)
+    found = check_written(tree, context)
     absent = [each for each in found.warnings if each.rule in ("ParentAbsent", "FlavorAbsent")]
     causes: dict[str, Violation] = {}
     for violation in (*found.violations, *absent):

@@ -6,11 +6,12 @@ See docs/specification.md §4.4 and §2.3.
 from collections.abc import Iterator
 from typing import Final
 
+from shared.quota.model.amounts.resolution import min_in
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group
 from shared.quota.model.rules.listing import listed
-from shared.quota.model.tree import BUILT_IN, ROOT, SYSTEM, Group
+from shared.quota.model.tree import BUILT_IN, LIMITS, ROOT, SYSTEM, Group
 from shared.resources import FlavorResource, write_quantity
 
 SETTINGS: Final = (
@@ -99,7 +100,7 @@ def check_built_in_locked(group: Group) -> Iterator[Violation]:
         yield locked("spec.parent", "root is the cluster itself and has no parent; take parent out")
     if not group.is_parent:
         yield locked("spec.isParent", "root holds groups; keep isParent: true")
-    if any(entry.min or entry.borrowing_limit or entry.lending_limit or entry.weight for entry in group.quotas):
+    if any(entry.named(limit) for entry in group.quotas for limit in LIMITS if limit != "max"):
         yield locked("spec.quotas", "of root only max may be set; its capacity is what the nodes have")
 
 
@@ -118,18 +119,20 @@ def warn_min_below_non_preemptible(change: TreeEdit, context: Context) -> Iterat
         return
     non_preemptible = context.workloads(change.name).non_preemptible
     for key, used in sorted(non_preemptible.items()):
-        if used > _min_of(new, key) and _min_of(new, key) < _min_of(old, key):
+        low, had = _min_of(new, key), _min_of(old, key)
+        if low is not None and used > low and (had is None or low < had):
             message = (
-                f"min of {key} is lowered to {write_quantity(key.resource, _min_of(new, key))}, workloads that "
+                f"min of {key} is lowered to {write_quantity(key.resource, low)}, workloads that "
                 f"are not preemptible use {write_quantity(key.resource, used)}: they continue, and no more "
                 "of them start until they use less than min"
             )
             yield Violation("MinBelowNonPreemptible", of_group(change.name), "spec.quotas", message)
 
 
-def _min_of(group: Group, key: FlavorResource) -> int:
+def _min_of(group: Group, key: FlavorResource) -> int | None:
+    """Return the min; None where it is a percent of something unknown."""
     entry = group.entry(key.flavor)
-    return 0 if entry is None else entry.min.get(key.resource, 0)
+    return 0 if entry is None else min_in(entry, key.resource)
 
 
 def _named(children: tuple[str, ...]) -> str:

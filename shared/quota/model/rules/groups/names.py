@@ -8,12 +8,10 @@ from collections.abc import Iterator
 
 from shared.api.crds.budgets import MAX_BUDGETS
 from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_KEY, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
+from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.tree import Entry, Group
-
-LIMITS = ("min", "max", "borrowing_limit", "lending_limit", "weight")
-WRITTEN = dict(zip(LIMITS, ("min", "max", "borrowingLimit", "lendingLimit", "weight"), strict=True))
+from shared.quota.model.tree import LIMITS, WRITTEN, Entry, Group
 
 _NAME = re.compile(NAME, re.ASCII)
 _RESOURCE = re.compile(RESOURCE_NAME, re.ASCII)
@@ -29,7 +27,8 @@ def of_group(name: str) -> str:
 def limits(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yield every (written field, resource) of an entry."""
     for limit in LIMITS:
-        for resource in getattr(entry, limit):
+        unknown = (resource for resource in entry.percents.get(limit, ()) if is_unknown(entry, limit, resource))
+        for resource in (*getattr(entry, limit), *unknown):
             yield WRITTEN[limit], resource
 
 

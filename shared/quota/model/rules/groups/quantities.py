@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from shared.api.unread import BAD_FIELD, BAD_QUANTITY
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import LIMITS, WRITTEN, limits, of_group
-from shared.quota.model.tree import Group
-from shared.resources import MAX_AMOUNT, OUT_OF_RANGE, Amount, FlavorResource, write_quantity
+from shared.quota.model.rules.groups.names import limits, of_group
+from shared.quota.model.rules.groups.percents import is_above, written
+from shared.quota.model.tree import LIMITS, WRITTEN, Entry, Group
+from shared.resources import MAX_AMOUNT, OUT_OF_RANGE, FlavorResource, write_quantity
 
 
 def check_shape(group: Group) -> Iterator[Violation]:
@@ -35,27 +36,26 @@ def check_quantities(group: Group) -> Iterator[Violation]:
 def check_min_within_max(group: Group) -> Iterator[Violation]:
     """min ≤ max, where both are given."""
     for at, entry in enumerate(group.quotas):
-        for resource, low in entry.min.items():
-            high = entry.max.get(resource)
-            if high is not None and low > high:
-                message = _above("min", "max", FlavorResource(entry.flavor, resource), low, high)
+        for resource in entry.named("min"):
+            if resource in entry.named("max") and is_above(entry, "min", "max", resource):
+                message = _above(entry, "min", "max", resource)
                 yield Violation("MinAboveMax", of_group(group.name), f"spec.quotas[{at}].min", message)
 
 
 def check_lending_within_min(group: Group) -> Iterator[Violation]:
     """lendingLimit ≤ min; an absent min counts 0."""
     for at, entry in enumerate(group.quotas):
-        for resource, lent in entry.lending_limit.items():
-            low = entry.min.get(resource, 0)
-            if lent > low:
-                message = _above("lendingLimit", "min", FlavorResource(entry.flavor, resource), lent, low)
+        for resource in entry.named("lending_limit"):
+            if is_above(entry, "lending_limit", "min", resource):
+                message = _above(entry, "lending_limit", "min", resource)
                 field = f"spec.quotas[{at}].lendingLimit"
                 yield Violation("LendingLimitAboveMin", of_group(group.name), field, message)
 
 
-def _above(small: str, large: str, key: FlavorResource, is_: Amount, bound: Amount) -> str:
-    now, most = write_quantity(key.resource, is_), write_quantity(key.resource, bound)
-    return f"{small} of {key} is {now}, {large} is {most}; lower {small} to {most} or raise {large} to {now}"
+def _above(entry: Entry, small: str, large: str, resource: str) -> str:
+    now, most = written(entry, small, resource), written(entry, large, resource)
+    key, low, high = FlavorResource(entry.flavor, resource), WRITTEN[small], WRITTEN[large]
+    return f"{low} of {key} is {now}, {high} is {most}; lower {low} to {most} or raise {high} to {now}"
 
 
 def check_covered(group: Group) -> Iterator[Violation]:

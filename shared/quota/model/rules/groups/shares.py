@@ -7,11 +7,12 @@ See docs/specification.md §4.4.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
+from shared.percents import write_percent
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import WRITTEN, of_group, shortened
-from shared.quota.model.tree import Entry, Group
+from shared.quota.model.rules.groups.names import of_group, shortened
+from shared.quota.model.tree import WRITTEN, Entry, Group
 from shared.resources import FlavorResource, write_quantity
 
 NO_ENTRY: Final = Entry("")
@@ -48,24 +49,51 @@ def _taken(old: Group | None, new: Group) -> Iterator[tuple[str, str]]:
 
 def _rises(before: Entry, entry: Entry, resource: str) -> Iterator[tuple[str, str]]:
     """Yield each limit of the resource that rises, with both amounts."""
-    low, had = entry.min.get(resource, 0), before.min.get(resource, 0)
     key = FlavorResource(entry.flavor, resource)
-    if low > had:
-        change = f"raises min of {key} from {write_quantity(resource, had)} to {write_quantity(resource, low)}"
-        yield "min", change
+    had, low = _written(before, "min", resource) or _NONE, _written(entry, "min", resource) or _NONE
+    if had.is_less_than(low):
+        yield "min", f"raises min of {key} from {had.text(resource)} to {low.text(resource)}"
     was, now = _weight(before, resource), _weight(entry, resource)
-    if now == was or (now is not None and was is not None and now < was):
+    if now == was or (now is not None and was is not None and not was.is_less_than(now)):
         return
-    limit = "weight" if resource in entry.weight or resource not in entry.max else "max"
-    yield limit, f"changes the weight of {key} from {_written(resource, was)} to {_written(resource, now)}"
+    limit = "weight" if now == _written(entry, "weight", resource) or resource not in entry.named("max") else "max"
+    yield limit, f"changes the weight of {key} from {_text(resource, was)} to {_text(resource, now)}"
 
 
-def _weight(entry: Entry, resource: str) -> int | None:
+class _Limit(NamedTuple):
+    """A limit as it is written: an amount, or a percent."""
+
+    number: int
+    is_percent: bool = False
+
+    def is_less_than(self, other: "_Limit") -> bool:
+        """Return whether the other one is more, or could be: between an amount and a percent nodes decide."""
+        if self.is_percent == other.is_percent or other.number == 0:
+            return self.number < other.number
+        return True
+
+    def text(self, resource: str) -> str:
+        """Return it as a person writes it."""
+        return write_percent(self.number) if self.is_percent else write_quantity(resource, self.number)
+
+
+_NONE: Final = _Limit(0)
+
+
+def _written(entry: Entry, limit: str, resource: str) -> _Limit | None:
+    percent = entry.percent(limit, resource)
+    if percent is not None:
+        return _Limit(percent, is_percent=True)
+    amount = getattr(entry, limit).get(resource)
+    return None if amount is None else _Limit(amount)
+
+
+def _weight(entry: Entry, resource: str) -> _Limit | None:
     """Return the weight, 0 where the entry does not cover the resource; None if it is the max of a group above."""
     if resource not in entry.covered:
-        return 0
-    return entry.weight.get(resource, entry.max.get(resource))
+        return _NONE
+    return _written(entry, "weight", resource) or _written(entry, "max", resource)
 
 
-def _written(resource: str, weight: int | None) -> str:
-    return "the max of the group above" if weight is None else write_quantity(resource, weight)
+def _text(resource: str, weight: _Limit | None) -> str:
+    return "the max of the group above" if weight is None else weight.text(resource)

@@ -5,9 +5,11 @@ See docs/specification.md §4.3 and §4.5.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.rules.groups.percents import written
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import Amount, FlavorResource, write_quantity
@@ -35,6 +37,8 @@ def check_sum_of_min(tree: Tree, parent: str, _context: Context) -> Iterator[Vio
     children = [tree[child] for child in tree.children(parent) if child != parent]
     for key, promised in sorted(sum_of_min(children).items()):
         entry = above.entry(key.flavor)
+        if entry is not None and is_unknown(entry, "min", key.resource):
+            continue
         has = 0 if entry is None else entry.min.get(key.resource, 0)
         if promised > has:
             at = next((at for at, each in enumerate(above.quotas) if each.flavor == key.flavor), None)
@@ -49,23 +53,28 @@ def check_sum_of_min(tree: Tree, parent: str, _context: Context) -> Iterator[Vio
 
 
 def _too_much(key: FlavorResource, promised: Amount, has: Amount, children: Iterable[Group]) -> str:
-    def written(amount: Amount) -> str:
+    def quantity(amount: Amount) -> str:
         return write_quantity(key.resource, amount)
 
-    parts = sorted(((_min_of(child, key), child.name) for child in children), key=lambda part: (-part[0], part[1]))
-    named = [f"{name} {written(amount)}" for amount, name in parts if amount > 0]
+    parts = sorted(children, key=lambda child: (-_min_of(child, key), child.name))
+    named = [f"{child.name} {_written_min(child, key)}" for child in parts if _min_of(child, key) > 0]
     if len(named) > _SHOWN:
-        rest = sum(amount for amount, _ in parts[_SHOWN:])
-        named = [*named[:_SHOWN], f"{len(named) - _SHOWN} more {written(rest)}"]
+        rest = sum(_min_of(child, key) for child in parts[_SHOWN:])
+        named = [*named[:_SHOWN], f"{len(named) - _SHOWN} more {quantity(rest)}"]
     return (
-        f"children promise {written(promised)} of {key} ({' + '.join(named)}), parent has {written(has)}; "
-        f"raise min to {written(promised)} or free {written(promised - has)} from a child"
+        f"children promise {quantity(promised)} of {key} ({' + '.join(named)}), parent has {quantity(has)}; "
+        f"raise min to {quantity(promised)} or free {quantity(promised - has)} from a child"
     )
 
 
 def _min_of(group: Group, key: FlavorResource) -> Amount:
     entry = group.entry(key.flavor)
     return 0 if entry is None else entry.min.get(key.resource, 0)
+
+
+def _written_min(group: Group, key: FlavorResource) -> str:
+    entry = group.entry(key.flavor)
+    return "0" if entry is None else written(entry, "min", key.resource)
 
 
 def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -> Iterator[Violation]:
@@ -99,7 +108,7 @@ def warn_weight_on_some(tree: Tree, parent: str, _context: Context) -> Iterator[
     with_weight: dict[tuple[str, str], list[str]] = {}
     for child in tree.children(parent):
         for entry in tree[child].quotas:
-            for resource in entry.weight:
+            for resource in entry.named("weight") if entry.percents else entry.weight:
                 with_weight.setdefault((entry.flavor, resource), []).append(child)
     for key in sorted(with_weight):
         others = _without_weight(tree, parent, FlavorResource(*key), with_weight[key])

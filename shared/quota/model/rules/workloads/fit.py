@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
+from shared.quota.model.amounts.resolution import min_in
 from shared.quota.model.device_resources import on_nodes
 from shared.quota.model.eligibility import codependent_sets, why_not_placed
 from shared.quota.model.flavor import Flavor
@@ -155,7 +156,7 @@ def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> NamedBou
     if workload.labels.get(PREEMPTIBLE_LABEL) == FALSE:
         for key in keys:
             promised = _min(path[0], key)
-            if promised < bounds[key][0]:
+            if promised is not None and promised < bounds[key][0]:
                 bounds[key] = (promised, f"it is not preemptible and min of group {workload.group} is")
     return bounds
 
@@ -167,6 +168,7 @@ def _ceiling(group: Group, limits: Limits | None) -> Amount | None:
     return None if group.name == ROOT else 0
 
 
-def _min(group: Group, key: FlavorResource) -> Amount:
+def _min(group: Group, key: FlavorResource) -> Amount | None:
+    """Return the min; None where it is a percent of something unknown."""
     entry = group.entry(key.flavor)
-    return 0 if entry is None else entry.min.get(key.resource, 0)
+    return 0 if entry is None else min_in(entry, key.resource)

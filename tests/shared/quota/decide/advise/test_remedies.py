@@ -50,6 +50,17 @@ def test_min_is_raised_together_with_ancestors_whose_sum_it_would_exceed() -> No
     ]
 
 
+def test_percent_is_raised_to_the_least_that_a_person_writes() -> None:
+    given = world(
+        "root 8\n  p 100%\n    a 40%..50%\n    b", [pending("a", 6, "large"), pending("a", 4, "own", preemptible=False)]
+    )
+    key = {"flavor": "default", "resource": "gpu"}
+    raised = [each for each in remedies_of(given, "large") if each["do"] == "RaiseMax"]
+    assert raised == [{"do": "RaiseMax", "group": "a", **key, "by": 2, "percent": "75%"}]
+    promised = [each for each in remedies_of(given, "own") if each["do"] == "RaiseMin"]
+    assert promised == [{"do": "RaiseMin", "group": "a", **key, "by": 1, "percent": "50%"}]
+
+
 def test_held_workload_without_room_needs_both_remedies() -> None:
     given = world("root 4\n  a 4", [running("a", 4, "other"), pending("a", 1, "new", hold=True)])
     resume = {"do": "Resume", "workload": "ns/new"}

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from shared.quota.model.in_force import DatedTree, amendments_at, group_in_force, next_border, tree_in_force
 from shared.quota.model.tree import Entry, Group, Override, StopPolicy, Tree, Window
@@ -18,7 +19,8 @@ def hours(number: float) -> datetime:
 
 def entry(**numbers: int) -> tuple[Entry, ...]:
     """An entry with these numbers of GPUs."""
-    return (Entry("default", **{word: {GPU: amount} for word, amount in numbers.items()}),)
+    limits: dict[str, Any] = {word: {GPU: amount} for word, amount in numbers.items()}
+    return (Entry("default", **limits),)
 
 
 WEEK = Override(hours(1), hours(5), entry(min=6), reason="release")
@@ -108,3 +110,13 @@ def test_a_dated_tree_holds_until_its_border_and_not_before_its_start() -> None:
     assert (dated.in_force["vision"].quotas[0].min[GPU], dated.border) == (6, hours(5))
     assert [dated.holds(hours(at)) for at in (1.9, 2, 4.99, 5)] == [False, True, True, False]
     assert [DatedTree.at(written(WEEK), hours(6)).holds(hours(at)) for at in (5.9, 6, 1000)] == [False, True, True]
+
+
+def test_a_percent_and_an_amount_replace_each_other() -> None:
+    share = Entry("default", percents={"min": {GPU: 50_000}, "weight": {"other": 1}})
+    found = written(Override(hours(1), hours(3), (share,)), Override(hours(4), hours(5), entry(min=1)))
+    (during,) = vision(found, hours(2)).quotas
+    assert (during.min, during.max, during.percents) == ({}, {GPU: 8}, {"min": {GPU: 50_000}})
+    back = found.with_group(replace(found["vision"], quotas=(during,)))
+    (amended,) = vision(back, hours(4)).quotas
+    assert (amended.min, amended.percents) == ({GPU: 1}, {})

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import takewhile
 from random import Random
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -36,7 +37,8 @@ ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe")
 
 def numbers(**amounts: int) -> tuple[Entry, ...]:
     """An entry of GPUs."""
-    return (Entry("default", **{word: {GPU: amount} for word, amount in amounts.items()}),)
+    limits: dict[str, Any] = {word: {GPU: amount} for word, amount in amounts.items()}
+    return (Entry("default", **limits),)
 
 
 def window(random: Random) -> Window:

@@ -5,6 +5,7 @@ Compared with the exact division of the reference engine: what is let pass leave
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,13 @@ CASES = {
     "an entry less": ("a 4..8 | t4:gpu 1..1", "a 4..8", ""),
     "limits of lending and borrowing": ("a 4..8", "a 4..8 b1 l1", ""),
     "a setting": ("a 4..8", "a 4..8 keep strict hold", ""),
+    "a percent raised": ("a 40%..8 w2", "a 41%..8 w2", "min"),
+    "a percent lowered": ("a 40%..80%", "a 30%..70%", ""),
+    "a percent in place of an amount": ("a 4..8 w2", "a 4%..8 w2", "min"),
+    "an amount in place of a percent": ("a 40%..8 w2", "a 4..8 w2", "min"),
+    "a percent taken away": ("a 40%..8 w2", "a ..8 w2", ""),
+    "a percent that is the weight": ("a 4..80%", "a 4..81%", "max"),
+    "a weight that becomes a percent": ("a 4..8 w2", "a 4..8 w1%", "weight"),
     "moved without quotas": ("a", "a ^b", "parent"),
     "moved": ("a 4..8", "a 4..8 ^b", "parent min max"),
 }
@@ -91,7 +99,8 @@ def entry(low: int | None, high: int | None, weight: int | None) -> Entry:
     """An entry with these limits; a weight only where min or max covers the resource."""
     covers = low is not None or high is not None
     written = {"min": low, "max": high, "weight": weight if covers else None}
-    return Entry(DEFAULT_FLAVOR, **{limit: {GPU: amount} for limit, amount in written.items() if amount is not None})
+    limits: dict[str, Any] = {limit: {GPU: amount} for limit, amount in written.items() if amount is not None}
+    return Entry(DEFAULT_FLAVOR, **limits)
 
 
 def shares_beside(edited: Entry, others: list[tuple[int, int]], pool: int) -> dict[str, Fraction]:

@@ -79,6 +79,55 @@ CASES = {
         "QuotaGroup 'p' spec.quotas[0].min: children promise 8 of default/gpu (g 2 + a 1 + b 1 + c 1 + d 1 + e 1 + "
         "1 more 1), parent has 7; raise min to 8 or free 1 from a child (SumOfMinExceedsParent)",
     ),
+    "percents of one parent": Case(
+        "p/ 8\n  a 60%",
+        "b 40% ^p",
+        "b 40.5% ^p",
+        "QuotaGroup 'p' spec.quotas: children promise 100.5% of its default/gpu (a 60%, b 40.5%); free 0.5% from a "
+        "child (PercentsExceedParent)",
+    ),
+    "percents of root": Case(
+        "a 60%",
+        "b 40%..200%",
+        "b 41%",
+        "QuotaGroup 'root' spec.quotas: children promise 101% of its default/gpu (a 60%, b 41%); free 1% from a child "
+        "(PercentsExceedParent)",
+    ),
+    "percents beside amounts": Case(
+        "p/ 8\n  a 50%",
+        "b 4 ^p",
+        "b 5 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 9 of default/gpu (b 5 + a 50% (4)), parent has 8; "
+        "raise min to 9 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "amounts below a percent": Case(
+        "p/ 40%",
+        "a 8 ^p",
+        "a 9 ^p",
+        "QuotaGroup 'p' spec.quotas[0].min: children promise 9 of default/gpu (a 9), parent has 8; "
+        "raise min to 9 or free 1 from a child (SumOfMinExceedsParent)",
+    ),
+    "a percent min and an amount as max": Case(
+        "b 4",
+        "a 50%..10",
+        "a 50%..9",
+        "QuotaGroup 'a' spec.quotas[0].min: min of default/gpu is 50% (10), max is 9; lower min to 9 or raise max to "
+        "50% (10) (MinAboveMax)",
+    ),
+    "a percent of a parent without min": Case(
+        "p/ ..8",
+        "a ..8 ^p",
+        "a ..50% ^p",
+        "QuotaGroup 'a' spec.quotas[0].max: a percent of default/gpu is a share of nothing: parent p has no min of it; "
+        "give it one, or write an amount (PercentOfNothing)",
+    ),
+    "a parent's min taken away from below percents": Case(
+        "p/ 4..8\n  a ..50%",
+        "p/ 1..8",
+        "p/ ..8",
+        "QuotaGroup 'a' spec.quotas[0].max: a percent of default/gpu is a share of nothing: parent p has no min of it; "
+        "give it one, or write an amount (PercentOfNothing)",
+    ),
     "a parent with max alone has a min of 0": Case(
         "p/ ..8\n  a ..8",
         "a 0..8 ^p",
@@ -256,6 +305,13 @@ WARNINGS = {
         "a ^p",
         "QuotaGroup 'a' spec.parent: parent q does not exist yet; the group is inactive until it does (ParentAbsent)",
     ),
+    "a percent of what no node has": Warned(
+        "b 3",
+        "a t4:cpu 40%",
+        "a t4:gpu 40%",
+        "QuotaGroup 'a' spec.quotas[0].min: the cluster has no t4/cpu, so the percent counts 0 until a node offers "
+        "some (PercentOfNoNode)",
+    ),
     "an absent flavor": Warned(
         "p/",
         "a h100:gpu 1",
@@ -363,3 +419,46 @@ def test_capacity_of_a_flavor_that_is_not_measured_yet_is_not_called_0(
     context = rules.Context(flavors={"default": Flavor("default")}, capacity={}, measured=measured)
     found = rules.check_change(tree(""), tree("a 5"), "a", context)
     assert ("FirstLevelAboveCapacity" in {each.rule for each in found.warnings}) == warned
+
+
+PROMISED = Context(FLAVORS, capacity={}, promised=lambda _: True)
+
+
+@pytest.mark.parametrize(
+    ("root", "edit", "text"),
+    [
+        ("root", "a 50%", "root's capacity of it is what the first level is promised; give root a max of it"),
+        ("root 8", "a 50%", ""),
+        ("root", "a 50% ^p", ""),
+    ],
+)
+def test_a_share_of_what_is_promised_needs_roots_max(root: str, edit: str, text: str) -> None:
+    before = tree(f"{root}\np/ 4")
+    found = rules.check_change(before, before.with_group(group(edit)), "a", PROMISED).violations
+    assert [each.message for each in found] == (
+        [f"a percent of default/gpu is a share of nothing: {text}, or write an amount"] if text else []
+    )
+
+
+def test_root_cannot_have_a_share_of_what_is_promised() -> None:
+    before = tree("root")
+    root = replace(group("root ..50%"), parent=None, is_parent=True)
+    found = rules.check_change(before, before.with_group(root), "root", PROMISED).violations
+    assert [(each.rule, each.field) for each in found] == [("PercentOfNothing", "spec.quotas[0].max")]
+    assert rules.check_change(before, before.with_group(root), "root", CONTEXT).violations == ()
+
+
+def test_percents_are_judged_by_themselves_where_no_capacity_is_known() -> None:
+    unknown = Context(FLAVORS)
+    before = tree("a 60%\nb ..4")
+    assert rules.check_change(before, before.with_group(group("b 50%..4")), "b", unknown).violations[0].rule == (
+        "PercentsExceedParent"
+    )
+    for fine in ("b 40%..1", "b 1 l40%", "b 40% l40%"):
+        assert rules.check_change(before, before.with_group(group(fine)), "b", unknown) == rules.NO_FINDINGS
+
+
+def test_nodes_that_come_and_go_make_no_group_inactive() -> None:
+    drawn = tree("p/ 50%..10\n  a 9\nq/ 8\n  b 50%..1\n  c 7")
+    assert rules.inactive_groups(drawn, FLAVORS) == {}
+    assert rules.inactive_groups(tree("p/ 8\n  a 60%\n  b 41%"), FLAVORS)["a"].reason == "PercentsExceedParent"
