@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cli.cases.case_file import Expected, Quantity, full_name
 from cli.cases.outcome import CaseOutcome
+from shared.quota.decide.decisions import Evict
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.report import report_of
 from shared.resources import QuantityError, read_amount, write_quantity
@@ -64,34 +65,43 @@ def _because(name: str, outcome: CaseOutcome) -> str:
     return f", it waits: {why.message}" if why is not None else "; there is no such pending workload"
 
 
+@dataclass(frozen=True, slots=True)
+class _Happened:
+    """What happened to one workload: the stable word for why, and a sentence about it without its name."""
+
+    reason: str
+    sentence: str
+
+
 def _evictions(expected: Mapping[str, str] | None, outcome: CaseOutcome) -> Iterator[str]:
-    if expected is None:
-        return
-    wanted = {full_name(name): reason for name, reason in expected.items()}
-    for name, reason in sorted(wanted.items()):
-        found = outcome.evictions.get(name)
-        if found is None:
-            yield f"evicts: {name} is not evicted"
-        elif found.reason.value != reason:
-            yield f"evicts: {name} is evicted for {found.reason.value}, not for {reason}"
-    for name in sorted(outcome.evictions.keys() - wanted.keys()):
-        found = outcome.evictions[name]
-        preemptor = f" for {found.claim.preemptor}" if found.claim is not None else ""
-        yield f"evicts: {name} is evicted{preemptor} ({found.reason.value})"
+    def happened(evict: Evict) -> _Happened:
+        preemptor = f" for {evict.claim.preemptor}" if evict.claim is not None else ""
+        return _Happened(evict.reason.value, f"is evicted{preemptor} ({evict.reason.value})")
+
+    found = {name: happened(each) for name, each in outcome.evictions.items()}
+    return _by_reason("evicts", "is not evicted", expected, found)
 
 
 def _waits(expected: Mapping[str, str] | None, outcome: CaseOutcome) -> Iterator[str]:
-    if expected is None:
-        return
-    wanted = {full_name(name): reason for name, reason in expected.items()}
-    for name, reason in sorted(wanted.items()):
-        found = outcome.waits.get(name)
-        if found is None:
-            yield f"waits: {name} does not wait"
-        elif found.reason.value != reason:
-            yield f"waits: {name} waits for {found.reason.value}, not for {reason}: {found.message}"
-    for name in sorted(outcome.waits.keys() - wanted.keys()):
-        yield f"waits: {name} waits: {outcome.waits[name].message}"
+    found = {
+        name: _Happened(each.reason.value, f"waits ({each.reason.value}): {each.message}")
+        for name, each in outcome.waits.items()
+    }
+    return _by_reason("waits", "does not wait", expected, found)
+
+
+def _by_reason(
+    member: str, otherwise: str, expected: Mapping[str, str] | None, found: Mapping[str, _Happened]
+) -> Iterator[str]:
+    """Compare workload → reason with what happened; `otherwise`: what is said of a workload to which nothing did."""
+    wanted = {full_name(name): reason for name, reason in (expected or {}).items()}
+    for name in sorted(wanted.keys() | found.keys()) if expected is not None else ():
+        if name not in found:
+            yield f"{member}: {name} {otherwise}"
+        elif name not in wanted:
+            yield f"{member}: {name} {found[name].sentence}"
+        elif found[name].reason != wanted[name]:
+            yield f"{member}: {name} {found[name].sentence}, not {wanted[name]}"
 
 
 def _numbers(

@@ -79,7 +79,7 @@ def test_the_page_shows_a_case_of_the_documented_file() -> None:
 def test_a_tree_that_breaks_the_agreement_fails_its_cases(tmp_path: Path, group: str, change: dict[str, str]) -> None:
     objects = (ROOT / "examples" / "1-organisation.yaml").read_text().split("---\n")
     ((written, mutated),) = change.items()
-    (own,) = (each for each in objects if f"name: {group}}}" in each)
+    (own,) = (each for each in objects if f"name: {group}," in each)
     assert written in own
     cases = (DOCUMENTED / "organisation.test.yaml").read_text()
     (tmp_path / "some.test.yaml").write_text(cases.replace("../../examples/1-organisation.yaml", "tree.yaml"))
@@ -100,12 +100,12 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
     "starts: ns/want starts, of group 'vision'": {"starts": []},
     "evicts: default/train-1 is not evicted": {"evicts": {**EVICTED, "train-1": "Reclaimed"}},
     "evicts: default/train-7 is evicted for ns/want (Reclaimed)": {"evicts": {"train-8": "Reclaimed"}},
-    "evicts: default/train-7 is evicted for Reclaimed, not for Preempted": {
+    "evicts: default/train-7 is evicted for ns/want (Reclaimed), not Preempted": {
         "evicts": {**EVICTED, "train-7": "Preempted"}
     },
     "waits: ns/want does not wait": {"waits": {**WAITING, "ns/want": "WaitingForQuota"}},
-    "waits: default/train-8 waits: ": {"waits": {"train-7": "WaitingForQuota"}},
-    "waits: default/train-7 waits for WaitingForQuota, not for Held: ": {"waits": {**WAITING, "train-7": "Held"}},
+    "waits: default/train-8 waits (WaitingForQuota): ": {"waits": {"train-7": "WaitingForQuota"}},
+    "waits: default/train-7 waits (WaitingForQuota): ": {"waits": {**WAITING, "train-7": "Held"}},
     "refuses: QuotaGroup/nlp is not refused by Cycle": {"refuses": {"QuotaGroup/nlp": ["Cycle"]}},
     "numbers: nlp default/cpu used is 6, not 6500m": _number("nlp", "default", "used", "6500m"),
     "numbers: there is no group 'audio'": _number("audio", "default", "used", 1),
