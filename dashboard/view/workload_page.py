@@ -106,6 +106,8 @@ def _facts(workload: Workload, data: Json) -> Iterator[tuple[str, str]]:
     yield "Requests", ", ".join(f"{readable(name, each)} {name}" for name, each in sorted(workload.request.items()))
     source = f" ({workload.priority_source})" if workload.priority_source else ""
     yield "Priority", f"{workload.priority}{source}"
+    if workload.gates and workload.is_pending:
+        yield "Held by", ", ".join(workload.gates)
     if not workload.preemptible:
         yield "Preemptible", "no: it is never evicted, and starts only within min"
     if data["position"]:

@@ -61,6 +61,13 @@ def test_timeline_of_a_running_workload_says_when_its_run_time_is_over() -> None
     }  # fmt: skip
 
 
+def test_page_of_a_held_workload_names_who_holds_it() -> None:
+    gates = ("hold.quotree.dev/approval", "hold.quotree.dev/scan")
+    held = replace(MINE, hold=True, hold_reason=f"held by {', '.join(gates)}", gates=gates)
+    page = workload_page(frame_of(world(TREE, [held])), "Job", "ns/w0", with_remedies=False)
+    assert ("Held by", "hold.quotree.dev/approval, hold.quotree.dev/scan") in page["facts"]
+
+
 def test_page_of_a_running_workload_says_on_what_its_place_rests() -> None:
     page = workload_page(_busy(), "Job", "ns/n", with_remedies=False)
     assert [each["what"] for each in page["timeline"]] == ["started", "queued", "runs"]

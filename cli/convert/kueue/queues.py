@@ -7,7 +7,7 @@ do queues without a cohort: their groups get borrowingLimit 0.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from cli.convert.conversion import NAMESPACE_NAME, Conversion, read_object, read_one, select_namespaces
 from cli.convert.draft import QuotaGroupDraft, cover_children, join_entries
@@ -26,6 +26,7 @@ from cli.convert.kueue.workloads import convert_priority_classes, convert_worklo
 from cli.convert.weights import Weights
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
+from shared.api.names import HOLD_GATE_PREFIX
 from shared.quota.measure.static.capacity import UNCOUNTED
 
 KUEUE: Final = "kueue.x-k8s.io/"
@@ -91,7 +92,8 @@ class _CohortTree:
         draft.spec |= _policies(spec)
         self._set_quotas(draft, manifest, spec.resource_groups)
         _note_policies(manifest, spec, self._made)
-        self._made.note_left_out(manifest, CLUSTER_QUEUE_FIELDS)
+        self._made.note_left_out(manifest, CLUSTER_QUEUE_FIELDS | _CHECKS.keys())
+        _note_checks(manifest, draft.name, self._made)
         self._weights.add(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
         self._wanted.append((draft, spec.cohort_name or spec.cohort, manifest))
         return _Leaf(manifest, spec, draft)
@@ -188,6 +190,31 @@ def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
 def _has_choice(spec: ClusterQueueSpec) -> bool:
     """Return whether it has several flavors of a resource."""
     return any(len(group.flavors) > 1 for group in spec.resource_groups)
+
+
+def _note_checks(manifest: Manifest, group: str, made: Conversion) -> None:
+    """Note, for each admission check of a queue, the hold gate that can stand for it."""
+    spec = manifest.body.get("spec") or {}
+    for field, read in _CHECKS.items():
+        for name in read(spec[field]) if field in spec else ():
+            text = (
+                f'{name}: let a webhook of yours label the workloads of {group} {HOLD_GATE_PREFIX}{name}: "true" at '
+                f"creation, and the check take the label off; quota.gates says who else may"
+            )
+            made.note(manifest, f"spec.{field}", text)
+
+
+def _named_checks(strategy: Any) -> list[str]:
+    checks = strategy.get("admissionChecks") if isinstance(strategy, dict) else None
+    return [str(each.get("name")) for each in checks or () if isinstance(each, dict)]
+
+
+def _listed_checks(names: Any) -> list[str]:
+    return [str(each) for each in names] if isinstance(names, list) else []
+
+
+_CHECKS: Final = {"admissionChecks": _listed_checks, "admissionChecksStrategy": _named_checks}
+"""Fields that name admission checks -> how their names are read."""
 
 
 def _note_policies(manifest: Manifest, spec: ClusterQueueSpec, made: Conversion) -> None:

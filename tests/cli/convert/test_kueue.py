@@ -42,7 +42,11 @@ def test_example_of_the_guide_is_legal_and_complete(tmp_path: Path) -> None:
         ("team-inference", {"quotree.dev/group": "inference"}),
     ]
     assert made.notes == [
-        "manifests.yaml:30: ClusterQueue/inference spec.admissionChecksStrategy: has no counterpart and is left out"
+        (
+            "manifests.yaml:30: ClusterQueue/inference spec.admissionChecksStrategy: capacity: let a webhook of yours "
+            'label the workloads of inference hold.quotree.dev/capacity: "true" at creation, and the check take the '
+            "label off; quota.gates says who else may"
+        )
     ]
 
 
