@@ -58,7 +58,9 @@ MAX_USER: Final = 253
 
 MAX_RUN_TIME: Final = "quotree.dev/max-run-time"
 """How long the workload may run, as its owner declares; a duration such as 8h, no JSON."""
-OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME})
+STARTUP: Final = "quotree.dev/startup"
+"""How the workload starts up, as its owner declares; JSON."""
+OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME, STARTUP})
 """Those under `quotree.dev/` that owners write."""
 
 GATE: Final = ADMISSION

@@ -5,10 +5,13 @@ See docs/specification.md §2.6.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
+
+import msgspec
 
 from shared.api.durations import SHORTEST_RUN_TIME, read_duration, write_duration
-from shared.api.names import MAX_RUN_TIME
+from shared.api.names import MAX_RUN_TIME, STARTUP
+from shared.json_data import Json
 
 MAX_TEXT: Final = 1024
 """How many characters are read of such an annotation; longer ones are bad."""
@@ -33,4 +36,59 @@ def read_max_run_time(annotations: Mapping[str, str]) -> timedelta | None:
     if found is None or found < SHORTEST_RUN_TIME:
         least = write_duration(SHORTEST_RUN_TIME)
         raise BadOwnerSetting(MAX_RUN_TIME, f"is {text[:_SHOWN]!r}; write a duration of at least {least}, such as 8h")
+    return found
+
+
+class OwnStartup(NamedTuple):
+    """What an owner says of the start-up of one workload; None: as its group says."""
+
+    timeout: timedelta | None = None
+    recovery_timeout: timedelta | None = None
+    min_ready: int | None = None
+    """How many pods are enough for it to be ready; None: all."""
+
+
+AS_ITS_GROUP: Final = OwnStartup()
+_MEMBERS: Final = frozenset({"timeout", "recoveryTimeout", "minReady"})
+_EXAMPLE: Final = '{"timeout": "10m", "recoveryTimeout": "5m", "minReady": 6}'
+MOST_READY: Final = 1_000_000
+
+
+def read_startup(annotations: Mapping[str, str]) -> OwnStartup:
+    """Return what the owner says of the start-up. Raises BadOwnerSetting."""
+    text = annotations.get(STARTUP)
+    if text is None:
+        return AS_ITS_GROUP
+    written = _object(text)
+    unknown = sorted(str(each) for each in written.keys() - _MEMBERS)
+    if unknown:
+        problem = f"has {unknown[0][:_SHOWN]!r}; write some of timeout, recoveryTimeout and minReady"
+        raise BadOwnerSetting(STARTUP, problem)
+    return OwnStartup(_time(written, "timeout"), _time(written, "recoveryTimeout"), _least(written))
+
+
+def _object(text: str) -> Json:
+    try:
+        written = msgspec.json.decode(text) if len(text) <= MAX_TEXT else None
+    except (ValueError, RecursionError):
+        written = None
+    if not isinstance(written, dict) or not written:
+        raise BadOwnerSetting(STARTUP, f"is {text[:_SHOWN]!r}; write a JSON object such as {_EXAMPLE}")
+    return written
+
+
+def _least(written: Json) -> int | None:
+    value = written.get("minReady")
+    if "minReady" not in written or (type(value) is int and 1 <= value <= MOST_READY):
+        return value
+    raise BadOwnerSetting(STARTUP, f"has minReady {str(value)[:_SHOWN]}; write a number of pods, 1 or more")
+
+
+def _time(written: Json, name: str) -> timedelta | None:
+    if name not in written:
+        return None
+    value = written[name]
+    found = read_duration(value) if isinstance(value, str) else None
+    if not found:
+        raise BadOwnerSetting(STARTUP, f"has {name} {str(value)[:_SHOWN]}; write a duration above 0, such as 10m")
     return found

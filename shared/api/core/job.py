@@ -126,9 +126,9 @@ class Job(View, frozen=True):
         return count_indexes(self.status.failed_indexes) if self.status.failed_indexes else 0
 
     @property
-    def is_ready(self) -> bool:
-        """Whether the wanted number of pods is ready or has succeeded."""
-        return self.status.ready + self.status.succeeded >= self.wanted_pods
+    def ready_pods(self) -> int:
+        """How many pods are ready or have succeeded."""
+        return self.status.ready + self.status.succeeded
 
 
 def pods_at_once(parallelism: int | None, completions: int | None) -> int:

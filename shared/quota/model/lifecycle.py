@@ -66,6 +66,18 @@ def startup_in_force(path: Sequence[Group], cluster: QuotaSettings) -> StartupSe
     return within_maxima(_overridden(cluster.startup, [group.startup for group in path]), cluster.maxima.startup)
 
 
+def startup_of(workload: Workload, settings: StartupSettings) -> StartupSettings:
+    """Return the all-or-nothing settings of one workload: those of its group, with what its owner declares."""
+    own = workload.startup
+    if own.timeout is None and own.recovery_timeout is None:
+        return settings
+    return replace(
+        settings,
+        timeout=settings.timeout if own.timeout is None else own.timeout,
+        recovery_timeout=settings.recovery_timeout if own.recovery_timeout is None else own.recovery_timeout,
+    )
+
+
 class RunTimeLimit(NamedTuple):
     """How long a workload may run, and who says so: a group by its name, or "" for the workload itself."""
 

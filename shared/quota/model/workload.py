@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from shared.api.core.placement import ANYWHERE, Placement
 from shared.api.names import MAIN_POD_SET
+from shared.api.owner_settings import AS_ITS_GROUP, OwnStartup
 from shared.quota.model.tree import Amounts
 
 ResourceFlavors = Mapping[str, str]
@@ -145,6 +146,8 @@ class Workload:
     only_flavor: str | None = None
     max_run_time: timedelta | None = None
     """How long it may run, as its owner declares; None: as long as its group lets it."""
+    startup: OwnStartup = AS_ITS_GROUP
+    """How it starts up, as its owner declares."""
     placement: Placement = ANYWHERE
     pods: int = 1
     """As in PodSet, when it has one set of pods."""

@@ -1,12 +1,13 @@
 """All or nothing on real Jobs: whom unready work holds back, when it is given up, and how it comes back. KEP-349."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from dev.controlplane import cluster
-from shared.api.names import ADMISSION, REQUEUE
+from shared.api.names import ADMISSION, REQUEUE, STARTUP
 from tests.reconciler.job_history import History, recording
 from tests.reconciler.reconciler_process import (
     Quotree,
@@ -28,10 +29,14 @@ NEVER = {"demo.quotree.dev/never-ready": "true"}
 def set_ready(q: Quotree, job: str, ready: str) -> None:
     """Say as a kubelet would that the Job's pods are ready, or are not."""
     for name in q.pods_of(job):
-        condition = {"type": "Ready", "status": ready, "lastTransitionTime": datetime.now(UTC).isoformat()}
-        path = f"{PODS}/{name}/status"
-        status, answer = q.control_plane.rest.request("PATCH", path, {"status": {"conditions": [condition]}}, STRATEGIC)
-        assert status == 200, answer
+        set_pod_ready(q, name, ready)
+
+
+def set_pod_ready(q: Quotree, name: str, ready: str) -> None:
+    condition = {"type": "Ready", "status": ready, "lastTransitionTime": datetime.now(UTC).isoformat()}
+    path = f"{PODS}/{name}/status"
+    status, answer = q.control_plane.rest.request("PATCH", path, {"status": {"conditions": [condition]}}, STRATEGIC)
+    assert status == 200, answer
 
 
 def started_at(q: Quotree, name: str) -> datetime:
@@ -161,6 +166,26 @@ def test_job_on_a_lost_node_restarts_elsewhere(q: Quotree) -> None:
     wait_for(lambda: set(q.pods_on_nodes("train").values()) == {other}, "it runs on the other node", LONG)
     assert (eviction_of(q.get_job("train")) or {})["rule"] == "RecoveryTimeout"
     assert ADMISSION in q.get_job("train")["metadata"]["annotations"]
+
+
+def has_two_pods(q: Quotree, name: str) -> bool:
+    return len(q.pods_of(name)) == 2
+
+
+def test_workload_declares_its_own_startup(q: Quotree) -> None:
+    q.lead(startup={"waitForPodsReady": True, "timeout": "1h", "blockAdmission": "None"})
+    q.group("vision", quotas=[quota(min="9")])
+    for name, startup in (("hasty", '{"timeout": "1s"}'), ("most", '{"minReady": 1}'), ("whole", None)):
+        body = job_manifest(name, "vision", pods=2, annotations=NEVER)
+        body["metadata"]["annotations"] = {} if startup is None else {STARTUP: startup}
+        q.create("/apis/batch/v1/namespaces/default/jobs", body)
+    wait_for(lambda: eviction_of(q.get_job("hasty")), "the hasty one is given up", LONG)
+    assert (eviction_of(q.get_job("hasty")) or {})["rule"] == "StartupTimeout"
+    for name in ("most", "whole"):
+        wait_for(partial(has_two_pods, q, name), "it has its pods", LONG)
+        set_pod_ready(q, min(q.pods_of(name)), "True")
+    wait_for(lambda: q.group_status("vision").get("workloads", {}).get("ready") == 1, "one pod is enough for one", LONG)
+    assert {"most", "whole"} <= q.running()
 
 
 def test_readiness_timeout_restarts_after_a_gap_of_watching(q: Quotree) -> None:

@@ -13,7 +13,7 @@ from shared.quota.decide.explain.holders import Holder, Waiting, holder_in
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.model.lifecycle import is_drained, run_end, stops_at
+from shared.quota.model.lifecycle import is_drained, run_end, startup_of, stops_at
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -94,7 +94,7 @@ def _losses(
         if found:
             first = min(found, key=lambda each: (not each.recyclable, each.until is None))
             yield Loss(rule, first.because, first.until)
-    startup = leaf.leaf.startup
+    startup = startup_of(workload, leaf.leaf.startup)
     if startup.wait_for_pods_ready and not admission.ready and not admission.was_ready:
         yield Loss(EvictionRule.STARTUP_TIMEOUT, "NotReadyYet", later(admission.since, startup.timeout))
     end = run_end(workload, leaf.leaf.run_time, leaf.leaf.reclaim.notice)

@@ -10,6 +10,7 @@ from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.model.lifecycle import startup_of
 from shared.quota.model.settings import BlockAdmission, StartupSettings
 from shared.quota.model.workload import Workload
 
@@ -22,7 +23,7 @@ def deadline(
     A workload that started before this process watched it might have been ready and have lost that meanwhile. So its
     time-out counts from `watched_since`.
     """
-    admission = workload.admission
+    admission, startup = workload.admission, startup_of(workload, startup)
     if admission is None:
         return None, EvictionRule.STARTUP_TIMEOUT
     if not admission.was_ready:

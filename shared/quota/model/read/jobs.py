@@ -27,7 +27,7 @@ from shared.api.names import (
     creator_in,
     hold_gates,
 )
-from shared.api.owner_settings import BadOwnerSetting, read_max_run_time
+from shared.api.owner_settings import AS_ITS_GROUP, BadOwnerSetting, OwnStartup, read_max_run_time, read_startup
 from shared.api.reading import aware
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
@@ -97,7 +97,8 @@ def workload_of_job(
         return FINISHED  # The Job controller makes no pods for it, even if its status counts some.
     spec = job.spec.template.spec
     draft = WorkloadDraft(job.metadata, spec, job.pods_left, group, annotations, pod_request=pod_request)
-    admission = admission_in(state, annotations, lambda: job.is_ready)
+    least = ready_pods((job.metadata,), job.wanted_pods)
+    admission = admission_in(state, annotations, lambda: job.ready_pods >= least)
     return draft.reading(
         state, admission, eviction_in(state, annotations, lambda: _suspended_at(job)), around, settings
     )
@@ -212,8 +213,10 @@ class WorkloadDraft:
         problems += unknown
         waits = [*(self.problems if self.waits else ()), *unknown]
         gates = tuple(sorted({*hold_gates(labels), *self.gates}))
-        max_run_time, unread = shortest_run_time(self.members or (self.metadata,))
-        problems += unread
+        declared = self.members or (self.metadata,)
+        max_run_time, unread = shortest_run_time(declared)
+        startup, bad = startup_declared(declared)
+        problems += [*unread, *bad]
         priority = priority_of(labels, self.spec, around.priorities, settings.workload_priorities)
         problems += priority.problems
         requeue = self.annotations.requeue
@@ -231,6 +234,7 @@ class WorkloadDraft:
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             max_run_time=max_run_time,
+            startup=within_startup_maxima(startup, settings),
             placement=own_placement(self.spec, self.annotations.injected),
             pods=self.pods,
             pod_sets=self.pod_sets,
@@ -303,6 +307,37 @@ def shortest_run_time(objects: Iterable[Metadata]) -> tuple[timedelta | None, li
         else:
             declared.extend(() if found is None else (found,))
     return min(declared, default=None), list(problems)
+
+
+def startup_declared(objects: Iterable[Metadata]) -> tuple[OwnStartup, list[str]]:
+    """Return what the first of these objects says that says anything of its start-up, and what cannot be read."""
+    for metadata in objects:
+        try:
+            found = read_startup(metadata.annotations)
+        except BadOwnerSetting as error:
+            return AS_ITS_GROUP, [str(error)]
+        if found != AS_ITS_GROUP:
+            return found, []
+    return AS_ITS_GROUP, []
+
+
+def ready_pods(objects: Iterable[Metadata], pods: int) -> int:
+    """Return how many of so many pods must be ready: all, or as many as the owner declares."""
+    least = startup_declared(objects)[0].min_ready
+    return pods if least is None else min(least, pods)
+
+
+def within_startup_maxima(own: OwnStartup, settings: QuotaSettings) -> OwnStartup:
+    """Return what the owner declares, with times of at most `quota.maxima`."""
+    most = settings.maxima.startup
+
+    def lowered(time: timedelta | None, bound: timedelta | None) -> timedelta | None:
+        return time if time is None or bound is None else min(time, bound)
+
+    return own._replace(
+        timeout=lowered(own.timeout, most.timeout),
+        recovery_timeout=lowered(own.recovery_timeout, most.recovery_timeout),
+    )
 
 
 def _held_by(gates: Sequence[str]) -> list[str]:

@@ -30,6 +30,7 @@ from shared.quota.model.read.jobs import (
     admission_in,
     eviction_in,
     pod_request_of,
+    ready_pods,
     state_of,
     times,
 )
@@ -85,7 +86,8 @@ def workload_of_kind(
         return Reading(state, None, (*problems, str(error)))
 
     def is_ready() -> bool:
-        return all(counted.get(each.name, NO_PODS_OF_SET).ready >= each.count for each in seen.pod_sets)
+        ready = sum(min(counted.get(each.name, NO_PODS_OF_SET).ready, each.count) for each in seen.pod_sets)
+        return ready >= ready_pods((seen.metadata,), sum(each.count for each in seen.pod_sets))
 
     return _draft(seen, group, annotations, found).reading(
         state,

@@ -36,6 +36,7 @@ from shared.quota.model.read.jobs import (
     WorkloadDraft,
     admission_of,
     eviction_of,
+    ready_pods,
     reason_of,
 )
 from shared.quota.model.read.pod_sets import PodSets, member_of, read_pod_sets
@@ -143,6 +144,7 @@ def workload_of_pod_group(
     except QuantityError as error:
         return Reading(state, None, (*problems, str(error)))
     problems = (*problems, *pod_sets.problems)
+    least = ready_pods((pod.metadata for pod in live), len(live))
     draft = replace(
         _group_draft(pods[0], live, group, annotations, pod_sets),
         waits=bool(problems) and not started,
@@ -150,7 +152,7 @@ def workload_of_pod_group(
     )
     return draft.reading(
         state,
-        _admission(state, annotations, ready=all(pod.is_ready for pod in live)),
+        _admission(state, annotations, ready=sum(pod.is_ready for pod in live) >= least),
         _eviction(_representative(live), state, annotations),
         around,
         settings,

@@ -10,9 +10,11 @@ from shared.quota.model.rules.workloads.fit import bounds_of
 from shared.quota.model.rules.workloads.new_workload import check_new_workload
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import (
+    GroupMaxima,
     LongTermination,
     QuotaSettings,
     ReclaimSettings,
+    StartupMaxima,
     UnlabelledNamespaces,
     WorkloadPriority,
 )
@@ -47,6 +49,15 @@ NAMED = QuotaSettings(
 
 def test_group_below_one_that_may_use_a_priority_may_use_it() -> None:
     assert check("vision", NAMED, labels={PRIORITY: "urgent"}, request={GPU: 1}) == Findings()
+
+
+STARTUP = "quotree.dev/startup"
+BOUNDED = QuotaSettings(maxima=GroupMaxima(startup=StartupMaxima(timeout=10 * MINUTE, recovery_timeout=MINUTE)))
+
+
+def test_start_up_within_the_maxima_is_accepted() -> None:
+    written = {STARTUP: '{"timeout": "10m", "recoveryTimeout": "1m", "minReady": 3}'}
+    assert check("vision", BOUNDED, annotations=written, request={GPU: 1}) == Findings()
 
 
 REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
@@ -253,6 +264,36 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "WorkloadPriorityNotAllowed",
         f"metadata.labels[{PRIORITY}]",
         'is "urgent"; workloads of group choosy may name low (quota.workloadPriorities), or leave the label out',
+    ),
+    "start-up that is no object": (
+        {"group_name": "vision", "annotations": {STARTUP: "10m"}},
+        "BadAnnotation",
+        f"metadata.annotations[{STARTUP}]",
+        'is \'10m\'; write a JSON object such as {"timeout": "10m", "recoveryTimeout": "5m", "minReady": 6}',
+    ),
+    "start-up with an unknown word": (
+        {"group_name": "vision", "annotations": {STARTUP: '{"time": "10m"}'}},
+        "BadAnnotation",
+        f"metadata.annotations[{STARTUP}]",
+        "has 'time'; write some of timeout, recoveryTimeout and minReady",
+    ),
+    "start-up that no pod is in time for": (
+        {"group_name": "vision", "annotations": {STARTUP: '{"timeout": "0s"}'}},
+        "BadAnnotation",
+        f"metadata.annotations[{STARTUP}]",
+        "has timeout 0s; write a duration above 0, such as 10m",
+    ),
+    "start-up with half a pod": (
+        {"group_name": "vision", "annotations": {STARTUP: '{"minReady": 0.5}'}},
+        "BadAnnotation",
+        f"metadata.annotations[{STARTUP}]",
+        "has minReady 0.5; write a number of pods, 1 or more",
+    ),
+    "start-up that takes longer than any group may set": (
+        {"group_name": "vision", "annotations": {STARTUP: '{"timeout": "11m"}'}, "settings": BOUNDED},
+        "StartupAboveMaximum",
+        f"metadata.annotations[{STARTUP}]",
+        "has timeout 11m, at most 10m is allowed (quota.maxima.startup.timeout); lower it",
     ),
     "run time that is no duration": (
         {"group_name": "vision", "annotations": {"quotree.dev/max-run-time": "8"}},

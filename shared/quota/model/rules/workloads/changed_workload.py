@@ -32,7 +32,7 @@ from shared.quota.model.rules.workloads.new_workload import (
     check_new_workload,
     check_pod_group,
 )
-from shared.quota.model.rules.workloads.owner_settings import check_owner_settings
+from shared.quota.model.rules.workloads.owner_settings import check_own_startup, check_owner_settings
 from shared.quota.model.rules.workloads.restrictions import (
     check_priority_class,
     check_requests_given,
@@ -109,7 +109,7 @@ def _label_findings(before: SubmittedWorkload | None, after: SubmittedWorkload, 
         checked = (*check_booleans(after, context), *check_pod_group(after, context))
         found.extend(each for each in checked if any(label in each.field for label in changed))
     if any(before.annotations.get(name) != after.annotations.get(name) for name in OWNER_ANNOTATIONS):
-        found.extend(check_owner_settings(after, context))
+        found.extend((*check_owner_settings(after, context), *check_own_startup(after, context)))
     if before.terms != after.terms:
         found.extend((*check_priority_class(after, context), *check_requests_given(after, context)))
     if found or (not changed and before.request == after.request):

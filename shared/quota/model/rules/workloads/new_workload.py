@@ -30,7 +30,11 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.fit import find_misfits
-from shared.quota.model.rules.workloads.owner_settings import check_owner_settings, warn_run_time_longer
+from shared.quota.model.rules.workloads.owner_settings import (
+    check_own_startup,
+    check_owner_settings,
+    warn_run_time_longer,
+)
 from shared.quota.model.rules.workloads.restrictions import (
     check_devices,
     check_priority_class,
@@ -207,6 +211,7 @@ WORKLOAD_RULES: Final = (
     WorkloadRule(("PriorityNotAllowed",), check_priority_class),
     WorkloadRule(("WorkloadPriorityAbsent", "WorkloadPriorityNotAllowed"), check_workload_priority),
     WorkloadRule(("BadAnnotation",), check_owner_settings),
+    WorkloadRule(("StartupAboveMaximum",), check_own_startup),
     WorkloadRule(("RequestAbsent",), check_requests_given),
     WorkloadRule(("DevicesUncountable",), check_devices),
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from shared.api.durations import write_duration
-from shared.api.names import MAX_RUN_TIME
-from shared.api.owner_settings import BadOwnerSetting, read_max_run_time
+from shared.api.names import MAX_RUN_TIME, STARTUP
+from shared.api.owner_settings import BadOwnerSetting, read_max_run_time, read_startup
 from shared.quota.model.lifecycle import run_time_in_force
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
@@ -16,10 +16,28 @@ from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkl
 
 def check_owner_settings(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
     """What its owner declares by annotations can be read."""
+    for read in (read_max_run_time, read_startup):
+        try:
+            read(workload.annotations)
+        except BadOwnerSetting as error:
+            yield workload.violation("BadAnnotation", _field(error.annotation), error.problem)
+
+
+def check_own_startup(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
+    """What its owner declares of its start-up is within `quota.maxima`: longer times could make others wait."""
     try:
-        read_max_run_time(workload.annotations)
-    except BadOwnerSetting as error:
-        yield workload.violation("BadAnnotation", _field(error.annotation), error.problem)
+        own = read_startup(workload.annotations)
+    except BadOwnerSetting:
+        return
+    most = context.settings.maxima.startup
+    for name, time, bound in (
+        ("timeout", own.timeout, most.timeout),
+        ("recoveryTimeout", own.recovery_timeout, most.recovery_timeout),
+    ):
+        if time is not None and bound is not None and time > bound:
+            allowed = f"at most {write_duration(bound)} is allowed (quota.maxima.startup.{name}); lower it"
+            message = f"has {name} {write_duration(time)}, {allowed}"
+            yield workload.violation("StartupAboveMaximum", _field(STARTUP), message)
 
 
 def warn_run_time_longer(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
