@@ -20,6 +20,7 @@ from typing import Final
 
 from shared.quota.decide.admission import AdmissionPasses
 from shared.quota.decide.decisions import EvictionRule
+from shared.quota.decide.identity import changed_names
 from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.fill_back import fill_back
@@ -32,7 +33,6 @@ from shared.quota.decide.reclaim.victim_search import EvictionDelays
 from shared.quota.decide.remeasure import costs_less, is_worth_measuring, measure_again
 from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan
-from shared.quota.decide.state.identity import changed_names
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage

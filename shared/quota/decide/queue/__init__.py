@@ -1,1 +1,1 @@
-"""The order of pending workloads: within a leaf, between leaves, and which leaves a pass must look at."""
+"""The order of pending workloads: in a leaf, between leaves, after an eviction, and which leaves a pass looks at."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from shared.api.durations import write_duration
 from shared.quota.decide.decisions import Evict, EvictionRule
-from shared.quota.decide.reclaim.requeue import requeue
+from shared.quota.decide.queue.requeue import requeue
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.lifecycle import RunTimeLimit, run_end

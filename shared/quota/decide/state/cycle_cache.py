@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from enum import Enum, auto
 from typing import Final
 
-from shared.quota.decide.state.identity import changed_names
+from shared.quota.decide.identity import changed_names
+from shared.quota.decide.over_since import OverSinceCache
 from shared.quota.decide.state.known_leaf import KnownLeaf
-from shared.quota.decide.state.over_since import OverSinceCache
 from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot

@@ -9,7 +9,7 @@ import pytest
 from shared.quota.decide.decisions import EvictionRule, Requeue
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan as decide_on
-from shared.quota.decide.reclaim.requeue import back_off, requeue
+from shared.quota.decide.queue.requeue import back_off, requeue
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import BlockAdmission, QueueAge, StartupSettings
 from shared.quota.model.workload import Workload

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 
-from shared.quota.decide.state.identity import changed_names
+from shared.quota.decide.identity import changed_names
 from shared.quota.measure.inputs.world import OverSince
 from shared.resources import FlavorResource
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from shared.quota.decide.state.over_since import KeysOver, OverSinceCache
+from shared.quota.decide.over_since import KeysOver, OverSinceCache
 from shared.quota.measure.inputs.world import OverSince
 from shared.resources import FlavorResource
 from tests.builders import NOW
