@@ -12,7 +12,7 @@ from cli.read.names import complete, flavors
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.requester_rows import COLUMNS as REQUESTER_COLUMNS
 from cli.render.requester_rows import requester_rows
-from cli.render.tree_rows import Filter, quantity
+from cli.render.tree.tree_rows import Filter, quantity
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 from shared.json_data import Json
 from shared.quota.model.tree import ROOT

@@ -1,16 +1,21 @@
 """`quotree tree`: show the live tree, as a table for people or as JSON for programs."""
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any, Final
 
 import click
 
 from cli.read.live import LiveCluster, live_options
 from cli.read.names import complete, flavors, groups, unknown_group
+from cli.read.options import read_moment
 from cli.render.listing import ListColumn, ListOutput, list_options
-from cli.render.tree_rows import Filter, Row, as_data, quantity, rows
+from cli.render.tree import tree_at
+from cli.render.tree.tree_rows import Filter, Row, as_data, quantity, rows
 from shared.api.quotagroup import read_quota_group
-from shared.quota.model.tree import ROOT
+from shared.problems import Problem
+from shared.quota.model.read.groups import read_group
+from shared.quota.model.tree import ROOT, Tree
 
 GROUPS_PATH: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
 COLUMNS: Final = (
@@ -33,11 +38,20 @@ COLUMNS: Final = (
 @click.option("--depth", type=click.IntRange(min=0), help="Only so many levels below the top.")
 @click.option("--busy", is_flag=True, help="Only groups with pending or running workloads.")
 @click.option("--sum", "summed", is_flag=True, help="One line for each resource, the sum over the flavors.")
+@click.option("--at", metavar="TIME", help="What groups say at this time: with the overrides and windows open then.")
 def command(
-    group: str, flavor: str | None, resource: str | None, depth: int | None, busy: bool, summed: bool,
+    group: str, flavor: str | None, resource: str | None, depth: int | None, busy: bool, summed: bool, at: str | None,
     shown: ListOutput, cluster: LiveCluster,
 ) -> None:  # fmt: skip
-    """Show the live tree from GROUP (default root) down: min, used, runtime, borrowed, pending."""
+    """Show the live tree from GROUP (default root) down: min, used, runtime, borrowed, pending.
+
+    With --at: min, max and the other numbers in force then, and which override or window says so until when.
+    """
+    if at is not None:
+        if flavor or resource or busy or summed:
+            raise Problem("--at shows what groups say; --flavor, --resource, --busy and --sum are about use")
+        _show_at(cluster, group, read_moment(at), depth, shown)
+        return
     objects = (read_quota_group(raw) for raw in cluster.items(GROUPS_PATH))
     found = {each.metadata.name: each for each in objects}
     if group not in found:
@@ -45,13 +59,23 @@ def command(
     wanted = Filter(flavor, resource, depth, busy, summed)
     wanted.check(found.values())
     if shown.shown_as in ("table", "wide") and shown.headers:
-        from cli.render.tree_table import draw
+        from cli.render.tree.tree_table import draw
 
         draw(rows(found, group, wanted), None if shown.shown_as == "wide" else shown.width)
     elif shown.shown_as in ("table", "wide"):
         shown.print([*_plain(rows(found, group, wanted))], COLUMNS, "name")
     else:
         shown.print(as_data(found, group, wanted), COLUMNS, "name")
+
+
+def _show_at(cluster: LiveCluster, top: str, at: datetime, depth: int | None, shown: ListOutput) -> None:
+    tree = Tree.of(map(read_group, cluster.items(GROUPS_PATH)))
+    if top not in tree:
+        raise unknown_group(top, tree.groups)
+    if shown.shown_as in ("table", "wide"):
+        shown.print([*tree_at.lines(tree, top, at, depth)], tree_at.COLUMNS, "name")
+    else:
+        shown.print(tree_at.as_data(tree, top, at, depth), tree_at.COLUMNS, "name")
 
 
 def _plain(found: Iterable[Row]) -> Iterator[dict[str, Any]]:

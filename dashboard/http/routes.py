@@ -20,6 +20,7 @@ from dashboard.view.nodes import flavor_list, node_slice
 from dashboard.view.overview import overview
 from dashboard.view.queue import MOST, Order, Part, slice_of
 from dashboard.view.tree import TreeLines
+from dashboard.view.week import week
 from dashboard.view.what_if import what_if
 from dashboard.view.workload_page import Told, workload_page
 from shared.kube.client import Client
@@ -56,6 +57,7 @@ class Routes:
         app.router.add_get("/api/queue", self._queue)
         app.router.add_get("/api/workload", self._workload)
         app.router.add_get("/api/nodes", self._nodes)
+        app.router.add_get("/api/week", self._week)
         app.router.add_post("/api/what-if", self._what_if)
         app.on_cleanup.append(self._close)
         return app
@@ -111,6 +113,9 @@ class Routes:
         if request.query.get("flavors") == "1":
             return await _in(self._quick, lambda: {**nodes(), "flavors": flavor_list(frame)})
         return await _in(self._quick, nodes)
+
+    async def _week(self, request: web.Request) -> web.Response:
+        return await _in(self._quick, partial(week, self._frames.latest, _key(request)))
 
     async def _what_if(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json":

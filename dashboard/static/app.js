@@ -6,6 +6,7 @@ import { groupPage } from "./pages/group.js";
 import { groupsPage } from "./pages/groups.js";
 import { nodesPage } from "./pages/nodes.js";
 import { overviewPage } from "./pages/overview.js";
+import { weekPage } from "./pages/week.js";
 import { workloadPage } from "./pages/workload.js";
 import { workloadsPage } from "./pages/workloads.js";
 import { el, setText } from "./parts/dom.js";
@@ -17,6 +18,7 @@ const PAGES = {
   groups: [groupsPage, "Groups"],
   workloads: [workloadsPage, "Workloads"],
   nodes: [nodesPage, "Nodes"],
+  week: [weekPage, "Week"],
 };
 const OBJECTS = { group: groupPage, workload: workloadPage };
 /** Which entry of the navigation an object's page belongs to. */

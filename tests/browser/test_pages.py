@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Strict, shown
-from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organisation, past_of_organisation
+from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organisation, past_of_organisation, timed
 from tests.builders import pending, running, world
 from tests.dashboard.site import frame_of
 
@@ -20,6 +20,7 @@ PAGES = [
     "#/workload/Job/ns%2Fcheck-8",
     "#/workload/Job/ns%2Fbids",
     "#/nodes",
+    "#/week",
     "#/group/nobody",
 ]
 SIZES = [360, 480, 640, 768, 1280, 1920]
@@ -381,3 +382,34 @@ def test_remedies_about_many_other_workloads_are_folded(strict: Strict) -> None:
         folded.click(timeout=30_000)
         expect(page.locator(".remedies").get_by_text("when ns/index of search ends")).to_be_visible()
         assert page.locator(".remedies > li").count() < 8
+
+
+def test_the_slider_shows_what_groups_say_at_each_border_of_the_week(strict: Strict) -> None:
+    with shown(timed()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/week")
+        line = page.get_by_role("row", name=re.compile("^ads"))
+        expect(line).to_contain_text("as it is written")
+        borders = page.get_by_role("list", name="When another tree is in force").get_by_role("button")
+        # Now, each of seven nights begins and ends, the override begins and ends.
+        expect(borders).to_have_count(1 + 14 + 2)
+        slider = page.get_by_role("slider", name="At")
+        slider.fill(str(86_400 - 1))
+        expect(line).to_contain_text("as it is written")
+        slider.fill(str(86_400))
+        expect(line).to_contain_text("spec.overrides[0] until 2026-01-05T00:00:00Z (release week)")
+        expect(line.get_by_role("cell").nth(0)).to_have_text("9")
+        expect(page.get_by_role("row", name=re.compile("^language"))).to_contain_text("spec.windows[0]")
+        borders.nth(1).click()
+        expect(page.get_by_role("row", name=re.compile("^language")).get_by_role("cell").nth(1)).to_have_text("20")
+        expect(line).to_contain_text("as it is written")
+        slider.focus()
+        page.keyboard.press("End")
+        expect(line).to_contain_text("as it is written")
+
+
+def test_a_week_without_overrides_and_windows_says_so(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/week")
+        expect(page.locator("main")).to_contain_text("the tree is the same all week")

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
 from typing import Final
 
 from dashboard.view.frame import Frame
 from shared.quota.decide.simulate.run import run
 from shared.quota.measure.inputs.world import World
-from shared.quota.model.tree import Group, Tree
+from shared.quota.model.in_force import DatedTree
+from shared.quota.model.tree import Entry, Group, Override, Tree, Window
 from tests.builders import NOW, after, pending, running, world
 from tests.dashboard.site import frame_of
 
@@ -43,6 +45,16 @@ def past_of_organisation() -> Iterator[Frame]:
     for number, seconds in enumerate(range(-1800, 0, 15), 1):
         before = [each for each in every if (each.admission.since if each.admission else each.queued) <= after(seconds)]
         yield frame_of(world(_ORGANISATION, before), number, after(seconds))
+
+
+def timed() -> Frame:
+    """The organisation, of which two groups say something else for a time."""
+    tree = world(_ORGANISATION, ()).tree
+    release = Override(after(86_400), after(4 * 86_400), (Entry("default", min={"gpu": 9}),), reason="release week")
+    night = Window("0 20 * * *", timedelta(hours=10), quotas=(Entry("default", max={"gpu": 20}),))
+    tree = tree.with_group(replace(tree["ads"], overrides=(release,)))
+    tree = tree.with_group(replace(tree["language"], windows=(night,)))
+    return frame_of(world(_ORGANISATION, ()).with_tree(DatedTree.at(tree, NOW)))
 
 
 @cache

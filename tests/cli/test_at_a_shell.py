@@ -9,7 +9,7 @@ import pytest
 
 from cli.read.names import unknown_group
 from cli.render.terminal import to_ascii
-from cli.render.tree_rows import Filter, rows
+from cli.render.tree.tree_rows import Filter, rows
 from shared.problems import Problem
 from shared.text.times import moment_text
 from tests.cli.test_tree import GPU, GROUPS

@@ -16,8 +16,8 @@ import pytest
 from cli.commands.pending import as_shown, print_rows, rows_of
 from cli.render.listing import ListOutput
 from cli.render.terminal import to_ascii, wrapped
-from cli.render.tree_rows import Filter, rows
-from cli.render.tree_table import draw
+from cli.render.tree.tree_rows import Filter, rows
+from cli.render.tree.tree_table import draw
 from reconciler.report.group_status import status_of
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.cluster.state.observed.projections import GroupStatusRecord

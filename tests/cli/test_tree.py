@@ -1,13 +1,17 @@
 """The live tree is drawn whole and aligned, with what is exceptional."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Console
 
 from cli.commands.top import by_use
-from cli.render.tree_rows import Filter, as_data, rows
-from cli.render.tree_table import table
+from cli.render.tree import tree_at
+from cli.render.tree.tree_at import lines
+from cli.render.tree.tree_rows import Filter, as_data, rows
+from cli.render.tree.tree_table import table
 from shared.api.quotagroup import QuotaGroup, read_quota_group
+from shared.quota.model.tree import Entry, Group, Override, StopPolicy, Tree, Window
 
 GPU = "nvidia.com/gpu"
 
@@ -107,3 +111,38 @@ def test_top_lists_the_groups_with_most_use_first() -> None:
     found = [(each["group"], each["used"], each["percent"]) for each in by_use(GROUPS, Filter(), parents=False)]
     assert found == [("vision", 10, 62), ("nlp", 0, 0)]
     assert [each["group"] for each in by_use(GROUPS, Filter(), parents=True)] == ["research", "vision", "nlp"]
+
+
+def _timed() -> Tree:
+    start = datetime(2027, 1, 11, 8, tzinfo=UTC)
+    release = Override(start, start + timedelta(days=4), (Entry("a100", min={GPU: 6}),), StopPolicy.CLOSE, "release")
+    night = Window("0 20 * * *", timedelta(hours=10), quotas=(Entry("a100", max={GPU: 16}),))
+    vision = Group(
+        "vision", "research", quotas=(Entry("a100", {GPU: 4}, {GPU: 8}),), overrides=(release,), windows=(night,)
+    )
+    return Tree.of((Group("research", is_parent=True, quotas=(Entry("a100", {GPU: 12}),)), vision))
+
+
+def test_the_tree_at_a_moment_has_what_is_in_force_then() -> None:
+    day, night = datetime(2027, 1, 10, 12, tzinfo=UTC), datetime(2027, 1, 11, 21, tzinfo=UTC)
+    seen = {at: [*lines(_timed(), "research", at, None)] for at in (day, night)}
+    (above, plain), (_, amended) = seen[day], seen[night]
+    assert (above["name"], plain["name"], plain["min"], plain["max"], plain["stopPolicy"]) == (
+        "research", "  vision", "4", "8", "",
+    )  # fmt: skip
+    assert (plain["amended"], amended["min"], amended["max"], amended["stopPolicy"]) == ("", "6", "16", "Close")
+    assert amended["amended"] == (
+        "spec.overrides[0] until 2027-01-15T08:00:00Z (release); spec.windows[0] until 2027-01-12T06:00:00Z"
+    )
+    assert [each["name"] for each in lines(_timed(), "root", day, 1)] == ["root", "  research"]
+
+
+def test_the_tree_at_a_moment_is_exact_for_programs() -> None:
+    (found,) = tree_at.as_data(_timed(), "vision", datetime(2027, 1, 11, 8, tzinfo=UTC), None)
+    assert found == {
+        "name": "vision",
+        "parent": "research",
+        "stopPolicy": "Close",
+        "amended": "spec.overrides[0] until 2027-01-15T08:00:00Z (release)",
+        "quotas": [{"flavor": "a100", "resource": GPU, "min": 6, "max": 8}],
+    }

@@ -18,6 +18,7 @@ from tests.prove.large_worlds import random_large_world
 from tests.prove.late_arrivals import with_late_arrivals
 from tests.prove.manifests import write_world
 from tests.prove.node_sizes import with_node_sizes
+from tests.prove.over_time import with_overrides
 from tests.prove.pod_sets import with_several_pod_sets
 from tests.prove.random_draw import Seeded
 from tests.prove.run_times import limited_in_time
@@ -50,7 +51,7 @@ def world_of(seed: int, number: int) -> ClosedWorld:
     world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
     world = with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
     world = with_late_arrivals(dice, world) if number % 5 in (0, 3) else world
-    return reordered(dice, limited_in_time(dice, world))
+    return with_overrides(dice, reordered(dice, limited_in_time(dice, world)))
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

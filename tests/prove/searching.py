@@ -15,6 +15,8 @@ from shared.quota.decide.simulate.run import advance
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
+from shared.quota.model.in_force import tree_in_force
+from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from tests.prove.at_rest import STATED, unrest
 from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
@@ -144,13 +146,14 @@ def simulated(world: ClosedWorld) -> ClosedWorld:
         replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0, runs_for=None, reordered=None)
         for life in world.lives
     )
-    return replace(world, lives=lives, losses=(), edits=(), resizes=())
+    groups = (replace(group, overrides=()) for group in tree_in_force(world.tree, EPOCH).groups.values())
+    return replace(world, tree=Tree.of(groups), lives=lives, losses=(), edits=(), resizes=())
 
 
 def simulate(world: ClosedWorld) -> Iterator[Cycle]:
     """The cycles of the engine's own simulation: each snapshot made from the previous, and no time between cycles."""
     still = simulated(world)
-    engine: World = engine_world(still, new_life(still))
+    engine: World = engine_world(still, new_life(still), EPOCH)
     snapshot: Snapshot | None = None
     now = EPOCH + timedelta(minutes=10)
     for number in range(PATIENCE):

@@ -15,6 +15,7 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import OverSince, World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
+from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Amounts, Tree
 from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
@@ -90,7 +91,7 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
     now = EPOCH
     for number in range(world.last_event + limit):
         happen(world, life, number, now)
-        facts = engine_world(world, life)
+        facts = engine_world(world, life, now)
         snapshot = measured(facts, now)
         plan = planned(snapshot)
         yield Cycle(number, snapshot, plan, remembering.plan(facts, now))
@@ -186,11 +187,11 @@ def new_life(world: ClosedWorld) -> Life:
     return life
 
 
-def engine_world(world: ClosedWorld, life: Life) -> World:
+def engine_world(world: ClosedWorld, life: Life, now: datetime) -> World:
     """The facts as the engine takes them, made from nothing."""
     given = tuple((key.flavor, key.resource, amount) for key, amount in life.capacity.items())
     settings = replace(world.settings, capacity=given)
-    engine = World.of(life.tree, world.flavors, life.work.values(), settings=settings)
+    engine = World.of(tree_in_force(life.tree, now), world.flavors, life.work.values(), settings=settings)
     return replace(engine, over_since=life.over_since, largest_nodes=dict(life.sizes))
 
 

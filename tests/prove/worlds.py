@@ -114,6 +114,7 @@ class ClosedWorld:
                 *(loss.at for loss in self.losses),
                 *(edit.at for edit in self.edits),
                 *(each.at for each in self.resizes),
+                *(-(-(each.end - EPOCH) // STEP) for group in self.tree.groups.values() for each in group.overrides),
             ]
         )
 

@@ -1,6 +1,7 @@
 """What the webhook keeps of QuotaGroups: of their status, and which of them are stored."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.kube.client import Client
-from shared.kube.watch.cache import Cache, Change
+from shared.kube.watch.cache import Cache, Change, Changed
 from shared.kube.watch.watches import Watches
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Group
@@ -96,3 +97,13 @@ async def test_group_that_cannot_be_read_does_not_keep_others_from_being_read(mo
     monkeypatch.setattr("webhook.quota.consistent_read.read_group", failing)
     stored = await ConsistentReader(cast("Client", Stored())).read(flavors=False)
     assert {"good", "bad"} <= stored.tree.groups.keys()
+
+
+def test_reviews_of_workloads_see_the_tree_in_force() -> None:
+    closes = {"from": "2027-01-01T00:00:00Z", "until": "2027-01-02T00:00:00Z", "stopPolicy": "Close"}
+    body = {"metadata": {"name": "vision", "uid": "1", "resourceVersion": "1"}, "spec": {"overrides": [closes]}}
+    cache = QuotaCache(cast("Client", SimpleNamespace()), cast("Watches", SimpleNamespace(add=lambda watch: watch)))
+    cache.observe_groups([Changed(None, group_record(msgspec.json.encode(body)))])
+    days = [datetime(2026, 12, 31, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 1, 2, tzinfo=UTC)]
+    assert [cache.tree_at(day)["vision"].stop_policy.value for day in days] == ["None", "Close", "None"]
+    assert cache.tree_at(days[2]) is cache.tree_at(days[2])

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.render.tree_rows import KeyNumbers, Row, percents_text, quantity
+from cli.render.tree.tree_rows import KeyNumbers, Row, percents_text, quantity
 
 _BAR: Final = 16
 _BAR_TITLE: Final = "USED OF RUNTIME"
