@@ -117,6 +117,8 @@ class Entry:
     @property
     def covered(self) -> frozenset[str]:
         """The resources that its min or max names."""
+        if not self.percents:
+            return frozenset(self.min) | frozenset(self.max)
         return self.named("min") | self.named("max")
 
     def named(self, limit: str) -> frozenset[str]:
