@@ -45,8 +45,11 @@ def with_account(
 def with_budgets(
     status: QuotaGroupStatus, group: Group, shown: QuotaGroupStatus, book: AccountBook | None, now: datetime
 ) -> QuotaGroupStatus:
-    """Return `status`, which has its account already, with the budgets of the group as they are now."""
-    if book is None or not book.has_started:
+    """Return `status`, which has its account already, with the budgets of the group as they are now.
+
+    Until a new leader has looked at them they stay as they are: nothing else keeps what was used.
+    """
+    if book is None or group.name not in book.budgets.meters:
         return replace(status, budgets=shown.budgets if group.budgets else [])
     is_later = status.accounted_until != shown.accounted_until
     return replace(status, budgets=write_budgets(group, book.budgets, now, None if is_later else shown))

@@ -263,3 +263,16 @@ def test_what_is_shown_grows_until_the_period_ends() -> None:
     [use] = book.budgets.shown["p"]
     assert use.used_at(milliseconds(after(20))) == 3 * 10_000  # counted since the budget was seen
     assert use.used_at(TOMORROW + 5) == use.used_at(TOMORROW)
+
+
+def test_status_keeps_its_budgets_until_a_new_leader_has_looked_at_them() -> None:
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[running("a", 3, "x")])
+    book = started()
+    for seconds in (0, 66):
+        spent_at(book, found, seconds)
+    shown = written(book, found, QuotaGroupStatus(observed_generation=1), 66)
+    second = started(shown)
+    assert written(second, found, shown, 70).budgets == shown.budgets
+    spent_at(second, found, 71)
+    [kept] = written(second, found, shown, 71).budgets
+    assert (kept.used, kept.spent_at) == (shown.budgets[0].used, after(60))

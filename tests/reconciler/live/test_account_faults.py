@@ -1,0 +1,99 @@
+"""Accounts under leaders that are frozen, killed, or two at once: beside a count of the states that the API showed."""
+
+import os
+import signal
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from shared.api.annotations import read_annotations
+from shared.api.core.job import Job
+from shared.api.core.pod_request import effective_request
+from shared.api.names import GROUP_LABEL
+from tests.reconciler.job_history import History, recording
+from tests.reconciler.live.test_accounts import amount, counted_until
+from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
+
+pytestmark = pytest.mark.timeout(500)
+LONG = 120.0
+SETTLED = 300.0
+LEASE_SECONDS = 9
+PATHS = {"vision": ("vision", "research", "root"), "nlp": ("nlp", "research", "root"), "web": ("web", "root")}
+
+
+def milliseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def used_in(history: History) -> dict[str, int]:
+    """What each group used, from the states of all Jobs alone: from the admission to the end in its condition."""
+    used: dict[str, int] = defaultdict(int)
+    for states in history.states.values():
+        for group in PATHS[states[-1].metadata.labels[GROUP_LABEL]]:
+            used[group] += used_by(states)
+    return dict(used)
+
+
+def used_by(states: list[Job]) -> int:
+    """Each Job was started once."""
+    found = [read_annotations(each.metadata.annotations).admission for each in states]
+    [begin] = {each.time for each in found if each is not None}
+    return effective_request(states[-1].spec.template.spec)["cpu"] * (end_of(states) - milliseconds(begin))
+
+
+def end_of(states: list[Job]) -> int:
+    [end] = {each.finished_at for each in states if each.finished_at is not None}
+    return milliseconds(end)
+
+
+def test_accounts_are_what_the_api_showed_with_leaders_frozen_killed_and_two_at_once(
+    q: Quotree, tmp_path: Path
+) -> None:
+    q.lease_seconds = LEASE_SECONDS
+    q.lead()
+    q.group("root", quotas=[quota(max="9")])
+    q.group("research", isParent=True, quotas=[quota(min="4")])
+    q.group("vision", parent="research", quotas=[quota(min="2")])
+    q.group("nlp", parent="research", quotas=[quota(min="2")])
+    q.group("web", quotas=[quota(min="2")])
+    frozen = q.process
+    assert frozen is not None
+    folder = tmp_path / "other"
+    folder.mkdir()
+    other = Quotree(q.control_plane, folder, lease_seconds=LEASE_SECONDS, preloaded=q.preloaded)
+    other.start()
+    try:
+        with recording(q.control_plane) as history:
+            for number in range(6):
+                submit(q, number)
+            wait_for(lambda: len(q.running()) >= 4, "the first leader starts", LONG)
+            os.kill(frozen.pid, signal.SIGSTOP)
+            for number in range(6, 12):
+                submit(q, number)
+            wait_for(lambda: finished(q.get_job("job-8")), "the second one leads", LONG)
+            os.kill(frozen.pid, signal.SIGCONT)  # two at once, until it notices
+            frozen.wait(60)
+            for number in range(12, 18):
+                submit(q, number)
+            wait_for(lambda: sum(map(finished, q.jobs().values())) >= 13, "it goes on", LONG)
+            other.kill()  # with up to a minute that is not written
+            wait_for(lambda: len(q.running()) <= 2, "Jobs end while nobody leads", LONG)
+            q.release()
+            q.lead()
+            wait_for(lambda: all(map(finished, q.jobs().values())), "all end", LONG)
+        assert len(history.states) == 18
+        last = max(map(end_of, history.states.values()))
+        used = used_in(history)
+        wait_for(lambda: all(counted_until(q, name) > last for name in used), "all is counted", SETTLED)
+        assert {name: amount(q, name) for name in used} == used
+        assert used["root"] == used["research"] + used["web"] == used["vision"] + used["nlp"] + used["web"]
+    finally:
+        other.kill()
+
+
+def submit(q: Quotree, number: int) -> None:
+    """One of three groups; of 1 or 2 cpus, for up to 7 seconds."""
+    group = sorted(PATHS)[number % 3]
+    q.job(f"job-{number}", group, str(1 + number % 2), run_for=f"{1 + number * 5 % 7}s")
