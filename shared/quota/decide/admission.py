@@ -50,7 +50,7 @@ class AdmissionPasses:
     _deferred: dict[WorkloadId, Preemptor] = field(default_factory=dict, init=False)
     """Entitled workloads that would rather borrow, and their own room, which counts in their leaf at once."""
     _guarded: set[WorkloadId] = field(default_factory=set, init=False)
-    """Those whose own room is kept from borrowers."""
+    """Entitled workloads whose own room is kept from borrowers."""
 
     @property
     def kept_room_while_borrowing(self) -> bool:

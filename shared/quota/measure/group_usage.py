@@ -15,13 +15,13 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """One group's numbers for one flavor and resource. A parent's cover its whole subtree."""
 
     min: Amount = 0
-    """As written; absent counts 0."""
+    """What the group's spec says; absent counts 0."""
     effective_min: Amount = 0
     """min, scaled down where the siblings' mins together exceed their parent's effectiveMin."""
     guarantee: Amount = 0
     """The part of min that is kept for the group even while idle."""
     ceiling: Amount = 0
-    """Never more than this."""
+    """The lower of max and min + borrowingLimit: the group never uses more."""
     weight: Amount = 0
     """The share of what is left over; an absent weight is inherited."""
     request: Amount = 0
@@ -46,7 +46,7 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def borrowed(self) -> Amount:
-        """What is used above min."""
+        """Return what is used above min."""
         return max(0, self.used - self.min)
 
     @property

@@ -39,10 +39,10 @@ class Remedy:
     percent: str = ""
     """What to write instead of an amount, where the limit is a percent."""
     priority: int | None = None
-    """For RaisePriority: the least one that does."""
+    """For RaisePriority: the least priority that suffices."""
     workload: str = ""
     pod_set: str = ""
-    """For ShrinkRequest of a workload with several: which one."""
+    """For ShrinkRequest of a workload with several pod sets: the one to shrink."""
     like: str = ""
     """For AddNode: the node that the new ones are like."""
     also: tuple["Remedy", ...] = ()

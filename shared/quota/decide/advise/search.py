@@ -15,7 +15,7 @@ from shared.quota.model.workload import Workload
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
 MOST_SCANNED: Final = 2_000
-"""In a world of more workloads, a try takes so long that no amounts are tried beyond those that bisecting needs."""
+"""Number of workloads up to which every amount is tried; with more, one try takes too long to scan amounts."""
 
 
 class Search:

@@ -8,7 +8,7 @@ from shared.resources import Amount, is_counted_in_bytes
 _SCANNED: Final = 64
 """Up to this amount, every number is tried: the effect might come and go."""
 WRITTEN: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 32, 40, 48, 64)
-"""So many units are tried, as a person would write them, where it might come and go as well."""
+"""Numbers of units to try where the effect might come and go: those that a person would write."""
 _ROUNDED: Final = 8
 """An amount is rounded up by less than one part in so many."""
 

@@ -65,10 +65,10 @@ class MissingRuntime:
     resource: str
     missing: Amount
     used: Amount
-    """Claims included."""
+    """What the leaf uses, with what its claims reserve."""
     runtime: Amount
     min: Amount
-    """As it is in effect."""
+    """The leaf's effectiveMin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class FlavorExplanation:
     kept: tuple[IdleGuarantee, ...] = ()
     """What idle groups keep of what binds."""
     pod_set: str = MAIN_POD_SET
-    """For which set of its pods; of several, with what the others take in the first assignment that has this flavor."""
+    """The pod set that is explained. What other sets take is taken from the first assignment that has this flavor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class WorkloadExplanation:
     message: str
     flavors: tuple[FlavorExplanation, ...]
     running: RunningExplanation | None = None
-    """Of an admitted workload."""
+    """What can stop the workload, if it is admitted."""
     behind: Workload | None = None
     """The workload for which it waits, as in WaitExplanation."""
     order: OrderExplanation | None = None

@@ -34,7 +34,7 @@ class LocalShortages:
         return on_path(usage, path, quantities)
 
     def to_fit_alone(self, leaf: str, short: Shortage) -> Shortage:
-        """As it is."""
+        """Return the shortage as it was found."""
         return short
 
 

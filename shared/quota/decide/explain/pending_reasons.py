@@ -52,7 +52,7 @@ class PendingReasons:
         self._planned = Usage.of(limits, plan.end.planned)
         self._started = {start.workload.id for start in plan.starts}
         self._first_waits: dict[str, _FirstWaits] = {}
-        """By StrictFIFO leaf."""
+        """StrictFIFO leaf -> for each flavor, the first workload that waits for it."""
         self._kept: dict[tuple[str, FlavorResource], tuple[IdleGuarantee, ...]] = {}
         """(group, key) -> what idle groups below the group keep."""
 
@@ -155,7 +155,7 @@ class PendingReasons:
         return misfit.reason, short, misfit.text
 
     def _waits_before(self, leaf: LeafSnapshot, workload: Workload, assignments: Assignments) -> dict[str, Workload]:
-        """By flavor that this workload could take: who waits for it before this one and holds back those behind it."""
+        """Return flavor -> the workload that waits for it before this one, and holds back those behind it."""
         since = leaf.held_back_from(self._snapshot.now)
         if since is None:
             return {}
@@ -171,7 +171,7 @@ class PendingReasons:
 
 
 class _FirstWaits:
-    """By flavor, the first workload of a queue that waits for it. Looks no further than it must: queues are long."""
+    """Finds the first workload of a queue that waits for a flavor. Looks no further than it must: queues are long."""
 
     __slots__ = ("_found", "_place_of", "_rest")
 

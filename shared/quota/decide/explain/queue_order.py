@@ -20,7 +20,7 @@ class RequesterShare:
 
     name: str
     amount: Amount
-    """Of the resource shown: base units times milliseconds, past use and six minutes of what is used now."""
+    """Past use of the resource shown, and six minutes of what is used now, in base units times milliseconds."""
     weight: int
 
 

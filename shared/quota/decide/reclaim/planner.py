@@ -26,9 +26,9 @@ class ReclaimOutcome(Enum):
     """What became of a preemptor's request for room."""
 
     PLANNED = "planned"
-    """Its victims go now, or the evictions under way already make its room."""
+    """The victims go now, or the evictions under way already make the room."""
     KEPT = "kept"
-    """Its room is only delayed."""
+    """A delay alone keeps the victims for now."""
     NONE = "none"
 
 

@@ -14,7 +14,7 @@ from zlib import crc32
 from shared.quota.model.workload import Workload
 
 _MOST_STEPS: Final = 8
-"""So many workloads end one after another; of more, an equal part in each step."""
+"""Most steps in which evicted workloads end: up to so many end one by one, more of them in equal parts."""
 
 
 @dataclass(frozen=True, slots=True)

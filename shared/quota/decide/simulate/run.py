@@ -47,7 +47,7 @@ EndOrder = Callable[[Sequence[Workload]], Iterable[Workload]]
 
 
 def all_at_once(evicting: Sequence[Workload]) -> Iterable[Workload]:
-    """End all of them."""
+    """Return all evicted workloads: they end before the next cycle."""
     return evicting
 
 

@@ -25,7 +25,7 @@ from shared.quota.model.workload import Workload, WorkloadId
 MOST_CYCLES_AT_ONCE: Final = 100
 """A world that still changes after so many cycles at one moment goes on with the next event."""
 GATHERED: Final = timedelta(milliseconds=50)
-"""As a cluster does by default."""
+"""How long changes are gathered before a cycle: what the reconciler does by default."""
 SHORTEST_WAIT: Final = timedelta(seconds=1)
 """Between two moments at which nothing but the time has changed."""
 

@@ -49,7 +49,7 @@ class EquivalenceClass:
 
     @property
     def flavors(self) -> frozenset[str]:
-        """Those of all its assignments."""
+        """The flavors of all assignments of the class."""
         if self._flavors is None:
             self._flavors = frozenset([option.flavor for each in self.assignments or () for option in each.options])
         return self._flavors

@@ -21,7 +21,7 @@ class Preemptor:
     quantities: Quantities
     victims: list["Victim"] = field(default_factory=list)
     bounds: Quantities = ()
-    """For a swap: the most that its leaf's charge can be, by key. Empty for an entitled preemptor."""
+    """key -> the most that the leaf's charge can become by a swap. Empty for an entitled preemptor."""
 
     @property
     def swaps(self) -> bool:
@@ -59,9 +59,9 @@ class EvictionPlan:
 
     def __init__(self) -> None:
         self.victims: list[Victim] = []
-        """Those that go for a preemptor or against an excess; the ones that are not needed are filled back."""
+        """Victims for a preemptor or against an excess; those that turn out not to be needed stay (`fill_back`)."""
         self.forced: list[Victim] = []
-        """Those that go in any case: of stopped groups, after failed starts, by Strict mode."""
+        """Victims that go in any case: in stopped groups, after failed starts, by Strict mode."""
         self.most_used: dict[GroupKey, Amount] = {}
         """(group, key) -> the most that used can be: the limits for which workloads are evicted."""
         self.preemptors: list[Preemptor] = []

@@ -51,7 +51,7 @@ class LeafUsage:
         self.non_preemptible: Sums = {key: each.non_preemptible for key, each in numbers.items()}
         """The part of used and claimed that is not preemptible."""
         self.gone: set[WorkloadId] = set()
-        """Its workloads that this cycle evicts."""
+        """Ids of the leaf's workloads that this cycle evicts."""
         self.started_now: list[RunningWorkload] = []
         """Preemptible workloads that this cycle starts."""
         self._admitted = leaf.admitted

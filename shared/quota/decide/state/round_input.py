@@ -18,15 +18,15 @@ class TakenOver:
     """What one round of a cycle takes over from the rounds before it. docs/specification.md §6.1."""
 
     starts: tuple[Start, ...] = ()
-    """They are in the snapshot, which was measured again with them."""
+    """Starts of the earlier rounds. The snapshot was measured again and contains them."""
     measured_after: tuple[int, ...] = ()
-    """After how many of `starts` each measuring was done."""
+    """For each time the snapshot was measured again: how many of `starts` it contained."""
     may_not_borrow: frozenset[WorkloadId] = frozenset()
-    """Those that an entitled workload would reclaim at once."""
+    """Workloads that must not borrow: an entitled workload would reclaim them at once."""
     barred_leaves: frozenset[str] = frozenset()
     """The leaves of `may_not_borrow`."""
     trial: frozenset[WorkloadId] = frozenset()
-    """Of `starts`, those that may be reclaimed, whatever delays an eviction: this round is not carried out."""
+    """Those of `starts` that can be reclaimed here without any delay: the round is a trial and is not carried out."""
 
     @property
     def started(self) -> frozenset[WorkloadId]:

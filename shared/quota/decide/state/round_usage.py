@@ -54,7 +54,7 @@ class RoundUsage:
         self.used_planned = UsedSums(snapshot.numbers)
         self.starts: list[Start] = []
         self.started: set[WorkloadId] = set(taken_over.started)
-        """Of this cycle, also before it was measured again."""
+        """Ids of all workloads started in this cycle, in this round and the rounds before it."""
         self._not_evicted = taken_over.started - taken_over.trial
         self._leaf_usages: dict[str, LeafUsage] = {}
         for leaf in map(snapshot.leaves.__getitem__, evicting):

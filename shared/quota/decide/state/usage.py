@@ -121,7 +121,7 @@ class KeyCharges:
         return self._frozen[group].charge if found is None else found
 
     def over_runtime(self, group: str) -> Amount:
-        """By how much the charge is above the runtime; negative below it."""
+        """Return by how much the charge is above the runtime; negative below it."""
         frozen = self._frozen[group]
         return self.changed.get(group, frozen.charge) - frozen.runtime
 
@@ -223,9 +223,9 @@ class Usage:
         return all(self.available(path, key) >= 0 for key, _ in quantities)
 
     def excess(self, group: str, key: FlavorResource) -> Amount:
-        """By how much this one group exceeds its limit; negative: what is left below it."""
+        """Return by how much this one group exceeds its limit; negative: what is left below it."""
         return self.charge(group, key) - self.limit(group, key)
 
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
-        """By how much the charge is above the runtime; negative below it."""
+        """Return by how much the charge is above the runtime; negative below it."""
         return self.charges(key).over_runtime(group)

@@ -86,4 +86,4 @@ class GroupAccount:
 
 
 Accounts = Mapping[str, GroupAccount]
-"""By group."""
+"""group -> its account."""

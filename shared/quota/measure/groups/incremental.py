@@ -22,7 +22,7 @@ class Measurement:
     leaf_snapshots: LeafSnapshots
     numbers: Mapping[str, dict[FlavorResource, Numbers]]
     others: tuple[str, ...]
-    """Those of `numbers` that are not in the tree index."""
+    """Names in `numbers` that are not in the tree index."""
 
 
 def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | None) -> Measurement:

@@ -16,7 +16,7 @@ from shared.quota.model.tree import Amounts
 from shared.resources import Amount, FlavorResource
 
 MILLISECONDS: Final = 1000
-"""In a second: past use is written in seconds."""
+"""Milliseconds in a second: past use is written in seconds and kept in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)

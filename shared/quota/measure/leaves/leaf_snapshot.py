@@ -53,7 +53,7 @@ class LeafSnapshot:
     path: tuple[str, ...]
     """Names from the leaf up to root."""
     stop: StopPolicy
-    """In force here: the strictest on the path."""
+    """The stop policy in force here: the strictest on the path."""
     stopped_by: str
     """The nearest group that sets `stop`; the leaf itself when nothing is stopped."""
     inactive: Inactive | None

@@ -19,7 +19,7 @@ from shared.resources import Amount, FlavorResource
 
 
 class LeafTotals(NamedTuple):
-    """One key of one leaf."""
+    """What the workloads of one leaf use and request of one key."""
 
     used: Amount = 0
     non_preemptible: Amount = 0
@@ -47,7 +47,7 @@ class CountedPending(NamedTuple):
     non_preemptible: Iterable[Workload]
     """Workloads that are not preemptible and have no claim, in the leaf's order."""
     non_preemptible_shapes: Mapping[Shape, ShapeCount]
-    """The same by shape."""
+    """How many of `non_preemptible` there are of each shape."""
     claims: Iterable[ClaimedWorkload]
 
 

@@ -52,7 +52,7 @@ class UsingPod(msgspec.Struct, frozen=True):
     pod_set: str = ""
     """Its pod set, if it was made for an object of a governed kind."""
     is_ready: bool = False
-    """Whether it is ready, if it was made for one."""
+    """Whether it is ready, if it was made for an object of a governed kind."""
     ends_by: datetime | None = None
     """Until when a deleted pod has to have ended: its kubelet then kills it."""
     claims: tuple[PodResourceClaim, ...] = ()

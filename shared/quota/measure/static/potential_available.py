@@ -29,7 +29,7 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
 
     effective_min: Amount = 0
     certain_min: Amount = 0
-    """Its scaled min rounded down, at every level: it has so much without any of the units that remain."""
+    """The scaled min, rounded down at every level: what the group has before units left by rounding are dealt out."""
     kept: Amount = 0
     """min(guarantee, certain_min): what it keeps while idle."""
     below: Amount = 0

@@ -41,7 +41,7 @@ class TreeIndex:
     caps: Mapping[str, Caps]
     caps_below: Mapping[str, Caps]
     own: Mapping[str, GroupLimits]
-    """For the keys that a group itself covers."""
+    """group -> limits for the keys that the group itself covers."""
     limits: Mapping[str, GroupLimits]
     """`own`, and UNCOVERED for keys that only groups below cover. Root has all keys of the tree and the capacity."""
 
