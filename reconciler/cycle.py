@@ -90,7 +90,13 @@ class CycleRunner:
             took = timedelta(seconds=ended - started)
             self._metrics.cycled(took, ended - requested)
             self._metrics.assumptions.set(len(self._state.work.overlay.assumptions))
-            moments = (decided.wake_at, decided.next_end, self._state.next_change, executor.next_due(now))
+            moments = (
+                decided.wake_at,
+                decided.next_turn,
+                decided.next_end,
+                self._state.next_change,
+                executor.next_due(now),
+            )
             self._set_timer(min(filter(None, moments), default=None))
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
             await self._wake.pause(took)

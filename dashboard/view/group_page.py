@@ -110,11 +110,12 @@ def _division(table: DivisionTable) -> Json:
     first = readable(resource, sum(row.first for row in table.rows))
     shared = readable(resource, sum(sum(row.rounds) for row in table.rows))
     rule = "their min (it is short)" if table.short else "weight, among those who ask for more"
+    turn = f" {table.turn} has a turn and gets what that needs first." if table.turn else ""
     return {
         "flavor": table.key.flavor,
         "resource": resource,
         "text": f"{table.parent} has {readable(resource, table.runtime)} of {resource} in {table.key.flavor} "
-        f"to divide: {first} are given first, {shared} are shared in proportion to {rule}.",
+        f"to divide: {first} are given first, {shared} are shared in proportion to {rule}.{turn}",
         "rows": [_row(resource, row) for row in table.rows],
     }
 

@@ -11,7 +11,7 @@ from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
-from shared.quota.decide.decisions import Evict, Notice, Start, WaitExplanation, WaitReason
+from shared.quota.decide.decisions import Evict, Notice, Start, TurnStart, WaitExplanation, WaitReason
 from shared.quota.measure.accounts.budget_book import PassedPart
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.static.node_usage import UsingPod
@@ -83,6 +83,14 @@ class WorkloadEvents:
         when = notice.evict_at.isoformat(timespec="seconds")
         text = f"will be evicted at {when} unless that becomes unnecessary: {notice.message or notice.reason.value}"
         self._record(objects, EventType.WARNING, "EvictionNotice", "Notice", text)
+
+    def turn_began(self, begun: TurnStart, objects: list[WorkloadObject]) -> None:
+        """Its request counts as its group's until it has ended."""
+        text = (
+            f"it is larger than what group {begun.workload.group} has beside others, and has its turn now: what it "
+            "requests is left for it as soon as it is free"
+        )
+        self._record(objects, EventType.NORMAL, "TurnBegan", "Decide", text)
 
     def wrong(self, problems: tuple[str, ...], objects: list[WorkloadObject]) -> None:
         """An annotation or label of the workload is invalid."""

@@ -10,13 +10,14 @@ from shared.api.annotations import (
     EvictionAnnotation,
     NoticeAnnotation,
     RequeueAnnotation,
+    TurnAnnotation,
     WaitingAnnotation,
     read_eviction,
     split,
     write_annotation,
 )
 from shared.quota.decide.decisions import Evict, Notice, Requeue, WaitExplanation
-from shared.quota.model.workload import Admission, Claim, Flavors, Workload, namespace_of
+from shared.quota.model.workload import Admission, Claim, Flavors, Turn, Workload, namespace_of
 from shared.resources import write_quantity
 
 _LONGEST_MESSAGE = 1024
@@ -102,6 +103,12 @@ def write_waiting(why: WaitExplanation, now: datetime) -> str:
     return write_annotation(
         WaitingAnnotation(why.reason.value, why.binding, why.flavor, why.resource, message, now.replace(microsecond=0))
     )
+
+
+def write_turn(turn: Turn) -> str:
+    """Return since when the workload has a turn, and in which flavors."""
+    own, pod_sets = split(turn.flavors)
+    return write_annotation(TurnAnnotation(flavors=own or None, pod_sets=pod_sets, time=turn.since))
 
 
 def write_notice(notice: Notice, at: datetime) -> str:

@@ -11,11 +11,11 @@ from reconciler.write.workload_writer import WriteOutcome
 from reconciler.write.write_queue import DONE, WriteQueue
 from shared.api.annotations import BadAnnotation, read_annotations, read_waiting
 from shared.api.core.metadata import Metadata
-from shared.api.names import ADMISSION, EVICTION, NOTICE, WAITING
+from shared.api.names import ADMISSION, EVICTION, NOTICE, TURN, WAITING
 from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.cluster.state.workloads.cache import WorkloadCache
-from shared.quota.decide.decisions import ClaimEnd, Notice, WaitExplanation
+from shared.quota.decide.decisions import ClaimEnd, Notice, TurnStart, WaitExplanation
 from shared.quota.model.workload import Admission, Flavors, Workload
 
 _ECHO: Final = timedelta(seconds=10)
@@ -88,6 +88,17 @@ class Annotator:
     def withdraw_notice(self, workload: Workload) -> None:
         """Remove the notice: the eviction is not needed any more."""
         self._annotate(workload, replace(workload, notice=None), {NOTICE: None}, (NOTICE, None))
+
+    def begin_turn(self, begun: TurnStart) -> None:
+        """Write on a waiting workload that it has a turn."""
+        text = annotations.write_turn(begun.turn)
+        if self._annotate(begun.workload, replace(begun.workload, turn=begun.turn), {TURN: text}, (TURN, text)):
+            key = self._work.index.key_of(begun.workload)
+            self._events.turn_began(begun, self._work.objects.of(key) if key else [])
+
+    def end_turn(self, workload: Workload) -> None:
+        """Remove the turn of a waiting workload."""
+        self._annotate(workload, replace(workload, turn=None), {TURN: None}, (TURN, None))
 
     def end_claim(self, ended: ClaimEnd) -> None:
         """Write on the victim that its claim has ended."""

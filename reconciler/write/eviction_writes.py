@@ -15,7 +15,7 @@ from reconciler.write.pod_evictions import PodEvictions
 from reconciler.write.sorts.registry import writes_of
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import DONE, Spawn, WriteQueue
-from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE
+from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE, TURN
 from shared.api.patches import Operation
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.sorts.sort import WorkloadObject
@@ -82,7 +82,7 @@ class EvictionWrites:
             if outcome.fate in DONE:
                 self._state.work.overlay.unwritten.drop(key)
                 if outcome.fate is WriteOutcome.REDUCED:
-                    self._state.work.decided.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None})
+                    self._state.work.decided.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None, TURN: None})
                 self._metrics.evicted(evict, now, taker)
                 self._events.evicted(evict, objects, self._preemptor(evict))
                 self.complete(key, now)
@@ -124,7 +124,7 @@ def _evicting(evict: Evict, now: datetime) -> Workload:
     """Return the workload after the eviction."""
     victim = evict.workload
     eviction, times = evict.as_eviction(now), victim.evictions + 1
-    return replace(victim, eviction=eviction, claim=evict.claim, notice=None, evictions=times)
+    return replace(victim, eviction=eviction, claim=evict.claim, notice=None, turn=None, evictions=times)
 
 
 def _least_eviction(target: WorkloadObject) -> list[Operation]:

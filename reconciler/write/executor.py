@@ -79,6 +79,12 @@ class Executor:
         for workload in plan.notices_withdrawn:
             with self._one(workload):
                 self.annotator.withdraw_notice(workload)
+        for begun in plan.turns_begun:
+            with self._one(begun.workload):
+                self.annotator.begin_turn(begun)
+        for without in plan.turns_ended:
+            with self._one(without):
+                self.annotator.end_turn(without)
         for ended in plan.claims_ended:
             with self._one(ended.victim):
                 self.annotator.end_claim(ended)

@@ -33,6 +33,7 @@ from shared.api.names import (
     POD_SET_LABEL,
     PREEMPTIBLE_LABEL,
     REPLACEMENT,
+    TURN,
     WAITING,
 )
 from shared.api.patches import Operation, add, remove, test
@@ -101,7 +102,7 @@ def change_policy(job: Job, group: str, policy: str) -> list[Operation]:
 def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
     """Suspend the Job; the Job controller then deletes its pods. It gets back the policy that its owner gave it."""
     given = seen.annotations.get(REPLACEMENT)
-    written = _set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None, REPLACEMENT: None})
+    written = _set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None, TURN: None, REPLACEMENT: None})
     restored = [add(POLICY, given)] if given in (AT_ONCE, WHEN_ENDED) else []
     return [*_guard(seen, group, guard), _suspend(value=True), *restored, *written]
 
@@ -153,7 +154,7 @@ def _injected_text(injected: InjectedAnnotation) -> AnnotationPatch:
 
 def evict_kind(seen: KindObject, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
     """Suspend the object; its operator then deletes its pods. Its placement stays until the next start."""
-    written = _set_annotations(seen.metadata, {**annotations, ADMISSION: None, NOTICE: None})
+    written = _set_annotations(seen.metadata, {**annotations, ADMISSION: None, NOTICE: None, TURN: None})
     return [*_guard(seen.metadata, group, guard), *suspend_operations(seen, value=True), *written]
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from shared.api.duplicate_keys import find_duplicate_key
 from shared.api.durations import later
-from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE, WAITING
+from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE, TURN, WAITING
 from shared.api.reading import View
 
 AnnotationText = Annotated[str, msgspec.Meta(max_length=512)]
@@ -103,6 +103,16 @@ class NoticeAnnotation(View, frozen=True):
     reason: str = ""
 
 
+class TurnAnnotation(AssignedFlavors, frozen=True, kw_only=True):
+    """That the workload has a turn since `time`, in these flavors."""
+
+    time: Time
+
+    def __post_init__(self) -> None:
+        if not self.assigned:
+            raise ValueError("it has neither `flavors` nor `podSets`")
+
+
 class WaitingAnnotation(View, frozen=True):
     """Why the workload waits, as of `time`. People read it, and the next leader, which does not write it again."""
 
@@ -140,6 +150,7 @@ OWN_ANNOTATIONS: Final = {
     REQUEUE: RequeueAnnotation,
     NOTICE: NoticeAnnotation,
     INJECTED: InjectedAnnotation,
+    TURN: TurnAnnotation,
 }
 
 
@@ -182,6 +193,7 @@ read_admission = annotation_reader(ADMISSION, AdmissionAnnotation)
 read_eviction = annotation_reader(EVICTION, EvictionAnnotation)
 read_requeue = annotation_reader(REQUEUE, RequeueAnnotation)
 read_notice = annotation_reader(NOTICE, NoticeAnnotation)
+read_turn = annotation_reader(TURN, TurnAnnotation)
 read_waiting = annotation_reader(WAITING, WaitingAnnotation)
 read_injected = annotation_reader(INJECTED, InjectedAnnotation)
 
@@ -209,6 +221,7 @@ class Annotations(View, frozen=True):
     requeue: RequeueAnnotation | None = None
     notice: NoticeAnnotation | None = None
     injected: InjectedAnnotation | None = None
+    turn: TurnAnnotation | None = None
     problems: tuple[str, ...] = ()
 
 
@@ -237,6 +250,7 @@ def read_annotations(annotations: dict[str, str], now: datetime | None = None) -
         read(REQUEUE, read_requeue),
         read(NOTICE, read_notice),
         read(INJECTED, read_injected),
+        read(TURN, read_turn),
         tuple(problems),
     )
 

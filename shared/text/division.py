@@ -25,7 +25,8 @@ def _table(group: str, table: Mapping[str, Any]) -> Iterator[str]:
         return readable(resource, amount)
 
     by = "min, because the floors exceed it" if table["sharedBy"] == "min" else "weight, after the floors"
-    yield f"{table['flavor']}/{resource}: {table['parent']} has {text(table['runtime'])}, shared by {by}"
+    turn = f"; {table['turn']} has a turn and gets what that needs first" if table.get("turn") else ""
+    yield f"{table['flavor']}/{resource}: {table['parent']} has {text(table['runtime'])}, shared by {by}{turn}"
     count = max(len(each["rounds"]) for each in table["children"])
     rounds = [f"ROUND {number}" for number in range(1, count + 1)]
     rows: list[Sequence[str]] = [(*_HEAD, "FIRST", *rounds, "RUNTIME")]

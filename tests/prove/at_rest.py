@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shared.quota.decide.decisions import WaitReason
+from shared.quota.decide.decisions import WaitExplanation, WaitReason
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
@@ -41,13 +41,39 @@ def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Wo
         if not _may_be_held(judgement, leaf, work, flavors):
             continue
         if book.fits(work, flavors):
-            if not _too_much_for_strict(judgement, book, leaf, work, flavors) and waiting.reason not in STATED:
+            is_free = not _kept_for_a_turn(cycle, judgement, book, work, flavors) and waiting.reason not in STATED
+            if is_free and not _too_much_for_strict(judgement, book, leaf, work, flavors):
                 yield f"it fits in {dict(flavors)}, but: {waiting.message}"
         elif judgement.is_entitled(leaf, work, flavors):
-            if not held_beyond_min(judgement, asked(work, flavors)):
+            if not held_beyond_min(judgement, asked(work, flavors)) and not _waits_for_a_turn(cycle, work, waiting):
                 yield f"it is entitled to {dict(flavors)}, and only preemptible work is in its way"
         elif _is_within_min(judgement, leaf, work, flavors):
             yield f"in {dict(flavors)} it is within its min, but not entitled"
+
+
+def _waits_for_a_turn(cycle: Cycle, work: Workload, waiting: WaitExplanation) -> bool:
+    """Whether its room is kept until what siblings of a turn have beyond their runtime ends by itself."""
+    spared = any(each.spared for own in cycle.snapshot.numbers.values() for each in own.values())
+    within_min = all(
+        own.used + work.request[key.resource] <= own.min
+        for key, own in cycle.snapshot.numbers[work.group].items()
+        if key.resource in work.request
+    )
+    return spared and not within_min and waiting.reason is WaitReason.ROOM_DELAYED
+
+
+def _kept_for_a_turn(cycle: Cycle, judgement: Judgement, book: Book, work: Workload, flavors: Flavors) -> bool:
+    """Whether it does not fit beside those whose room is kept in that way."""
+    reasons, kept = PendingReasons(cycle.plan), judgement.with_claims(book)
+    for leaf in cycle.snapshot.leaves.values():
+        for other in leaf.pending if leaf.may_start else ():
+            why = reasons.why(other)
+            if why is not None and other.id != work.id and _waits_for_a_turn(cycle, other, why):
+                turn = other.turn
+                ways = [turn.flavors] if turn is not None else list(ways_to_run(cycle.snapshot, other))[:1]
+                for way in ways:
+                    kept.add(other, way)
+    return not kept.fits(work, flavors)
 
 
 def _may_be_held(judgement: Judgement, leaf: LeafSnapshot, work: Workload, flavors: Flavors) -> bool:

@@ -1,6 +1,6 @@
 """Whether the engine measures inputs as the reference does, and whether the invariants of numbers hold."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,8 +11,10 @@ from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from tests.prove.random_draw import Dice, Seeded
 from tests.prove.random_inputs import random_inputs
+from tests.prove.turn_inputs import random_turn_inputs
 from tests.shared.quota.reference import Reference
 from tests.shared.quota.reference_inputs import ReferenceInputs
+from tests.shared.quota.reference_turns import ReferenceWithTurns
 
 T = TypeVar("T")
 WORDS = (
@@ -27,7 +29,10 @@ WORDS = (
     "demand",
     "charge",
     "runtime",
+    "spared",
 )
+WITH_TURNS = {"runtime": "runtime_with"}
+"""The names of the reference for numbers that turns change."""
 BELOW_ROOT_ONLY = frozenset({"min", "guarantee", "weight", "request", "demand", "ceiling", "non_preemptible"})
 
 
@@ -51,7 +56,7 @@ def measure_inputs(inputs: ReferenceInputs) -> Snapshot:
 def differences(inputs: ReferenceInputs) -> Iterator[str]:
     """One line per number that the two engines do not agree on."""
     snapshot = measure_inputs(inputs)
-    reference = Reference(inputs)
+    reference = ReferenceWithTurns(inputs)
     yield from _other_orders(snapshot, reference)
     for name in reference.groups:
         for key in reference.keys:
@@ -61,7 +66,7 @@ def differences(inputs: ReferenceInputs) -> Iterator[str]:
             for word in WORDS:
                 if name == ROOT and word in BELOW_ROOT_ONLY:
                     continue
-                expected = getattr(reference, word)(name, key)
+                expected = getattr(reference, WITH_TURNS.get(word, word))(name, key)
                 if getattr(found, word) != expected:
                     yield f"{name} {key} {word}: reference {expected}, engine {getattr(found, word)}"
 
@@ -92,6 +97,7 @@ def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:
             for found in _of_division(own, below):
                 yield f"{name} {key}: {found}"
     yield from _of_min(inputs, snapshot)
+    yield from _of_turns(snapshot)
 
 
 def _of_group(name: str, own: Numbers) -> Iterator[str]:
@@ -124,6 +130,17 @@ def _of_min(inputs: ReferenceInputs, snapshot: Snapshot) -> Iterator[str]:
                 yield f"{name} {key}: runtime {each.runtime}, min in effect {each.effective_min}, demand {each.demand}"
 
 
+def _of_turns(snapshot: Snapshot) -> Iterator[str]:
+    """No turn takes what a min promises, or puts a group over its runtime that is not over it without turns."""
+    for name, numbers in snapshot.numbers.items():
+        for key, own in numbers.items():
+            before = snapshot.before_turns.of(name, key)
+            if own.runtime < min(before.runtime, own.floor):
+                yield f"{name} {key}: a turn leaves {own.runtime} of its floor {own.floor}"
+            if own.runtime + own.spared < before.runtime:
+                yield f"{name} {key}: without turns {before.runtime}, it may keep {own.runtime + own.spared}"
+
+
 def changes_when_shuffled(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
     """What differs when groups, flavors and work come in another order."""
     groups = shuffled(dice, tuple(inputs.tree.groups.values()))
@@ -142,8 +159,8 @@ def changes_when_shuffled(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
 
 def losses_when_capacity_grows(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:
     """Groups that lose more than a rounding unit when only the capacity of a key grows."""
-    if not inputs.capacity:
-        return
+    if not inputs.capacity or any(each.turn is not None for each in inputs.workloads):
+        return  # with more of it, a turn can be had that could not before
     key = dice.one_of(sorted(inputs.capacity))
     grown = replace(inputs, capacity={**inputs.capacity, key: inputs.capacity[key] + dice.between(1, 10)})
     before, after = measure_inputs(inputs).numbers, measure_inputs(grown).numbers
@@ -168,8 +185,12 @@ def shuffled(dice: Dice, items: tuple[T, ...]) -> tuple[T, ...]:
 
 def all_differences(seed: str) -> Iterator[str]:
     """Everything that can be wrong with the numbers of one seed's inputs, one line each."""
-    dice = Seeded(seed)
-    inputs = random_inputs(dice)
+    yield from _differences_of(random_inputs, Seeded(seed))
+    yield from _differences_of(random_turn_inputs, Seeded(f"turns {seed}"))
+
+
+def _differences_of(draw: Callable[[Dice], ReferenceInputs], dice: Dice) -> Iterator[str]:
+    inputs = draw(dice)
     try:
         yield from differences(inputs)
         yield from broken_invariants(inputs)

@@ -7,7 +7,7 @@ from shared.api.core.placement import ANYWHERE
 from shared.api.names import MAIN_POD_SET
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, QueueOrder, StopPolicy, Tree
-from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Turn, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.percents import with_percents
@@ -54,7 +54,8 @@ def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceI
         past_use=random_past_use(dice, shape, tree) if dice.chance(60) else {},
     )
     inputs = in_turns(dice, inputs) if dice.chance(30) else inputs
-    return replace(inputs, tree=with_percents(dice, inputs.tree)) if dice.chance(30) else inputs
+    inputs = replace(inputs, tree=with_percents(dice, inputs.tree)) if dice.chance(30) else inputs
+    return with_turns(dice, inputs) if dice.chance(50) else inputs
 
 
 def in_turns(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:
@@ -73,6 +74,27 @@ def in_turns(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:
     is_claimed = any(each.claim is not None for each in inputs.workloads)
     workloads = inputs.workloads if is_claimed else tuple(by_requester(dice, each) for each in inputs.workloads)
     return replace(inputs, tree=Tree.of(groups), workloads=workloads, requester_use=past)
+
+
+def with_turns(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:
+    """The same with turns written on some workloads, in flavors that these may take or not. Drawn last."""
+    workloads = tuple(_with_turn(dice, inputs.tree, each) if dice.chance(40) else each for each in inputs.workloads)
+    return replace(inputs, workloads=workloads)
+
+
+def _with_turn(dice: Dice, tree: Tree, work: Workload) -> Workload:
+    if work.admission is not None:
+        flavors = work.admission.flavors
+    else:
+        entries = list(tree[work.group].quotas)
+        entries = entries[dice.between(0, len(entries) - 1) :] if entries else []
+        flavors = in_sets(work, {name: each.flavor for each in reversed(entries) for name in each.covered})
+        flavors = {
+            each.name: {name: flavor for name, flavor in flavors.get(each.name, {}).items() if each.request.get(name)}
+            for each in work.sets
+        }
+        flavors = {name: own for name, own in flavors.items() if own}
+    return replace(work, turn=Turn(flavors, work.queued + timedelta(minutes=dice.between(-1, 5))))
 
 
 def random_past_use(dice: Dice, shape: Shape, tree: Tree) -> dict[str, dict[FlavorResource, int]]:

@@ -19,7 +19,7 @@ from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from tests.prove.at_rest import STATED, unrest
-from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests
+from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
 from tests.prove.worlds import ClosedWorld
 from tests.shared.quota.judgement import Judgement, Promise
 from tests.shared.quota.judging_waits import COMING
@@ -85,7 +85,7 @@ def whole(plan: Plan) -> dict[str, object]:
         "withdrawn notices": [each.key for each in plan.notices_withdrawn],
         "ended claims": [(each.victim.key, each.reason) for each in plan.claims_ended],
         "over since": dict(plan.over_since),
-        "next moments": (plan.wake_at, plan.next_end),
+        "next moments": (plan.wake_at, plan.next_turn, plan.next_end),
         "reasons": sorted((each.workload.key, each.message) for each in PendingReasons(plan)),
     }
 
@@ -159,7 +159,7 @@ def simulate(world: ClosedWorld) -> Iterator[Cycle]:
     for number in range(PATIENCE):
         snapshot = measured(engine, now, snapshot)
         plan = planned(snapshot)
-        yield Cycle(number, snapshot, plan)
+        yield Cycle(number, with_turns(snapshot, plan), plan)
         if plan.is_idle and plan.wake_at is None:
             return
         engine = advance(engine, plan)

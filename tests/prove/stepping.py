@@ -94,7 +94,7 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
         facts = engine_world(world, life, now)
         snapshot = measured(facts, now)
         plan = planned(snapshot)
-        yield Cycle(number, snapshot, plan, remembering.plan(facts, now))
+        yield Cycle(number, with_turns(snapshot, plan), plan, remembering.plan(facts, now))
         carry_out(world, life, plan, now)
         now += STEP
         if (
@@ -103,10 +103,23 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
             and not _is_under_way(snapshot)
             and not _will_finish(world, life)
         ):
-            moments = [each for each in (plan.wake_at, plan.next_end) if each is not None]
+            moments = [each for each in (plan.wake_at, plan.next_turn, plan.next_end) if each is not None]
             if not moments:
                 return
             now = max(now, min(moments))
+
+
+def with_turns(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """The same moment with the turns that the plan has decided on: everything else in it goes by these numbers."""
+    begun = {each.workload.id: each.turn for each in plan.turns_begun}
+    begun |= {each.workload.id: each.workload.turn for each in plan.starts if each.workload.turn is not None}
+    ended = {each.id for each in plan.turns_ended}
+    changes = []
+    for leaf in snapshot.leaves.values():
+        for work in leaf.pending:
+            turn = begun.get(work.id, None if work.id in ended else work.turn)
+            changes.extend([] if turn == work.turn else [(work, replace(work, turn=turn))])
+    return measured(snapshot.world.with_changes(changes), snapshot.now) if changes else snapshot
 
 
 def rests(cycle: Cycle, world: ClosedWorld) -> bool:
@@ -203,9 +216,14 @@ def carry_out(world: ClosedWorld, life: Life, plan: Plan, now: datetime) -> None
         _write(life, ended.victim, claim=None)
     for start in plan.starts:
         admission = Admission(start.flavors, now, answered=False)
-        _write(life, start.workload, admission=admission, eviction=None, notice=None, not_before=None)
+        turn = start.workload.turn
+        _write(life, start.workload, admission=admission, eviction=None, notice=None, not_before=None, turn=turn)
     for evict in plan.evictions:
         _evict(world, life, evict, now)
+    for begun in plan.turns_begun:
+        _write(life, begun.workload, turn=begun.turn)
+    for without in plan.turns_ended:
+        _write(life, without, turn=None)
     for notice in plan.notices:
         _write(life, notice.workload, notice=now)
     for withdrawn in plan.notices_withdrawn:
@@ -228,6 +246,7 @@ def _evict(world: ClosedWorld, life: Life, evict: Evict, now: datetime) -> None:
         failed_starts=evict.requeue.failed_starts,
         deactivated=evict.requeue.deactivated,
         notice=None,
+        turn=None,
     )
     life.ending[key] = next(each.stops_in for each in world.lives if each.work.key == key) - 1
     life.evictions[key] = life.evictions.get(key, 0) + 1

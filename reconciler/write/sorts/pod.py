@@ -3,7 +3,7 @@
 from reconciler.write import patches
 from reconciler.write.sorts.sort import FlavorsOf, PodSetOf, WriteSort
 from shared.api.core.pod import Pod
-from shared.api.names import MAIN_POD_SET, NOTICE
+from shared.api.names import MAIN_POD_SET, NOTICE, TURN
 from shared.api.patches import Operation
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kube.resources import PODS, Resource
@@ -26,7 +26,7 @@ class PodWrites(WriteSort[Pod]):
 
     def evict(self, seen: Pod, _group: str, written: AnnotationPatch, _guard: patches.Guard) -> list[Operation]:
         """Write the reason: the Eviction API ends it."""
-        return patches.annotate(seen.metadata, {**written, NOTICE: None})
+        return patches.annotate(seen.metadata, {**written, NOTICE: None, TURN: None})
 
     def least_eviction(self, _seen: Pod) -> list[Operation]:
         """Return nothing: the Eviction API alone ends it."""

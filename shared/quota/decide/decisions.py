@@ -11,7 +11,7 @@ from enum import StrEnum
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.static.static_state import AmountByKey
-from shared.quota.model.workload import Claim, Eviction, EvictionReason, Flavors, Workload, WorkloadId
+from shared.quota.model.workload import Claim, Eviction, EvictionReason, Flavors, Turn, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 
@@ -111,6 +111,14 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnStart:
+    """Give this waiting workload a turn: from the next cycle on its request counts as its group's."""
+
+    workload: Workload
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimEnd:
     """The claim written on this victim ends although its preemptor has not started."""
 
@@ -187,10 +195,16 @@ class Plan:
     notices: tuple[Notice, ...]
     notices_withdrawn: tuple[Workload, ...]
     claims_ended: tuple[ClaimEnd, ...]
+    turns_begun: tuple[TurnStart, ...]
+    """Of workloads that this cycle does not start: the start of the others writes their turn."""
+    turns_ended: tuple[Workload, ...]
+    """Waiting workloads whose turn does not hold any more."""
     end: EndState
     over_since: OverSince
     wake_at: datetime | None
     """When time alone might change the next plan; None: only a change in the world can."""
+    next_turn: datetime | None = None
+    """When the patience of a head that might have a turn is over next (docs/specification.md §6.11)."""
     next_end: datetime | None = None
     """When the run time of a workload is over next, or notice of that is due."""
     measured_after: tuple[int, ...] = ()
@@ -204,4 +218,6 @@ class Plan:
     @property
     def is_idle(self) -> bool:
         """Whether this cycle changes nothing in the world."""
-        return not (self.starts or self.evictions or self.notices or self.notices_withdrawn or self.claims_ended)
+        of_turns = self.turns_begun or self.turns_ended
+        of_claims = self.notices or self.notices_withdrawn or self.claims_ended
+        return not (self.starts or self.evictions or of_claims or of_turns)

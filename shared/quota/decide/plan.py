@@ -1,8 +1,8 @@
 """One decision cycle: a frozen snapshot in, a plan out. docs/specification.md §6.1.
 
-Evictions that no number decides; claims; excess over ceilings; entitled workloads and the room made for them. If
-workloads started, all of that again on numbers measured with them, until nothing entitled starts any more. Then
-fill-back; Strict mode; workloads that borrow; swaps; fill-back over all; notices.
+Turns, and the numbers with them. Evictions that no number decides; claims; excess over ceilings; entitled workloads and
+the room made for them. If workloads started, all of that but turns again on numbers measured with them, until nothing
+entitled starts any more. Then fill-back; Strict mode; workloads that borrow; swaps; fill-back over all; notices.
 """
 
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache, Sort
 from shared.quota.decide.state.round_input import RoundInput
+from shared.quota.decide.turns import TurnDecisions, plan_turns
 from shared.quota.measure.snapshot import Snapshot
 
 
@@ -23,16 +24,18 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
 
     `cache`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
-    last = start_borrowers(start_all_entitled(RoundInput(snapshot, CycleCache() if cache is None else cache)))
+    cache = CycleCache() if cache is None else cache
+    turns = plan_turns(snapshot, cache)
+    last = start_borrowers(start_all_entitled(RoundInput(turns.measured(snapshot), cache)))
     inputs, usage, evictions, waits = last.inputs, last.usage, last.evictions, last.waits
     Swaps(inputs, last.block, last.claims, last.delays, usage, evictions, waits).plan()
     fill_back(usage, evictions)
-    found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.of(Sort.NOTIFYING)))
+    found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.of(Sort.NOTIFYING)), turns)
     inputs.cache.end_cycle()
     return found
 
 
-def _plan(last: Round, notices: Notices) -> Plan:
+def _plan(last: Round, notices: Notices, turns: TurnDecisions) -> Plan:
     inputs = last.inputs
     changes = (inputs.snapshot.leaves[name].next_change for name in inputs.cache.of(Sort.TIMED))
     last.waits.wake(*(moment for moment in changes if moment is not None))
@@ -44,9 +47,12 @@ def _plan(last: Round, notices: Notices) -> Plan:
         notices=notices.given,
         notices_withdrawn=notices.withdrawn,
         claims_ended=tuple(last.claims.ended),
+        turns_begun=tuple(each for each in turns.begun if each.workload.id not in last.usage.started),
+        turns_ended=turns.ended,
         end=_end(last),
         over_since=last.delays.over_since,
         wake_at=last.waits.wake_at,
+        next_turn=turns.next_turn,
         next_end=min((moment for moment in ends if moment is not None), default=None),
         measured_after=inputs.taken_over.measured_after,
     )

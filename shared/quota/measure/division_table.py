@@ -3,13 +3,15 @@
 See docs/specification.md §3.7 and §14.4.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shared.quota.measure.fair_share import Sibling, divide_in_steps
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.measure.turns.division import siblings_with_turn
+from shared.quota.measure.turns.levels import Level
 from shared.resources import Amount, FlavorResource
 
 
@@ -42,6 +44,8 @@ class DivisionTable:
     runtime: Amount
     short: bool
     rows: Sequence[DivisionRow]
+    turn: str = ""
+    """The child that has a turn: it gets what that needs first, and the others share the rest. Empty: none."""
 
     @property
     def left(self) -> Amount:
@@ -64,12 +68,19 @@ def _table(snapshot: Snapshot, parent: str, children: Sequence[str], key: Flavor
     numbers = {name: snapshot.numbers[name][key] for name in children if key in snapshot.numbers[name]}
     runtime = snapshot.numbers[parent][key].runtime
     siblings = [Sibling(name, each, past_use.get(name, {}).get(key, 0)) for name, each in numbers.items()]
+    level = next((each for each in _levels(snapshot) if (each.parent, each.key) == (parent, key)), None)
+    if level is not None:
+        siblings = siblings_with_turn(snapshot.before_turns, parent, level, key, past_use)
     steps = divide_in_steps(runtime, siblings)
     rows = [
         DivisionRow(name, each, each.floor, steps.first[name], [dealt[name] for dealt in steps.rounds])
         for name, each in sorted(numbers.items())
     ]
-    return DivisionTable(parent, key, runtime, steps.short, rows)
+    return DivisionTable(parent, key, runtime, steps.short, rows, "" if level is None else level.child)
+
+
+def _levels(snapshot: Snapshot) -> Iterator[Level]:
+    return (level for holder in snapshot.turns.holders.values() for level in holder.levels)
 
 
 def table_as_data(table: DivisionTable) -> Mapping[str, Any]:
@@ -80,6 +91,7 @@ def table_as_data(table: DivisionTable) -> Mapping[str, Any]:
         "resource": table.key.resource,
         "runtime": table.runtime,
         "sharedBy": "min" if table.short else "weight",
+        **({"turn": table.turn} if table.turn else {}),
         "children": [
             {
                 "group": row.group,

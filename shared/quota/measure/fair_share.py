@@ -29,6 +29,8 @@ class Sibling(NamedTuple):
     """All but its runtime is read."""
     past_use: Amount = 0
     """Decayed use of the past; only its ratio to the siblings' matters."""
+    turn: Amount = 0
+    """What it gets at least, after the floors of all, while it has a turn; at most one sibling has one. 0: none."""
 
 
 class DivisionSteps(NamedTuple):
@@ -52,12 +54,18 @@ def divide(runtime: Amount, siblings: Iterable[Sibling]) -> dict[str, Amount]:
     Floors 2, 1, 0 leave 7. Round 1 deals 1, 2, 3 (of 1.17, 2.33, 3.5) and the unit that remains to c, the
     largest remainder. b is bound by 2, so 1 is left: round 2 deals it to c (0.75 against 0.25). Result 3, 2, 5.
     """
-    return _divide(runtime, _Dealer(sorted(siblings, key=lambda sibling: sibling.name)))
+    return _divide_by_turn(runtime, sorted(siblings, key=lambda sibling: sibling.name))
 
 
 def divide_in_steps(runtime: Amount, siblings: Iterable[Sibling]) -> DivisionSteps:
     """Return the steps of `divide`."""
     ordered = sorted(siblings, key=lambda sibling: sibling.name)
+    holder = _holder(runtime, ordered)
+    if holder is not None:
+        others = [sibling for sibling in ordered if sibling is not holder]
+        rest = divide_in_steps(runtime - holder.turn, others)
+        rounds = [{**dealt, holder.name: 0} for dealt in rest.rounds]
+        return DivisionSteps(rest.short, {**rest.first, holder.name: holder.turn}, rounds)
     steps: list[list[Amount]] = []
     _divide(runtime, _Dealer(ordered, steps))
     names = [sibling.name for sibling in ordered]
@@ -67,6 +75,26 @@ def divide_in_steps(runtime: Amount, siblings: Iterable[Sibling]) -> DivisionSte
     ]
     is_short = sum(sibling.numbers.floor for sibling in ordered) > runtime
     return DivisionSteps(is_short, dict(zip(names, steps[0], strict=True)), rounds)
+
+
+def _divide_by_turn(runtime: Amount, ordered: Sequence[Sibling]) -> dict[str, Amount]:
+    """Give the sibling that has a turn what it needs; the others share the rest as if it was not there.
+
+    Runtime 4; a and b, without min, of equal weight, each demands 9; b has a turn of 3: it gets 3, and a 1.
+    """
+    holder = _holder(runtime, ordered)
+    if holder is None:
+        return _divide(runtime, _Dealer(ordered))
+    others = [sibling for sibling in ordered if sibling is not holder]
+    return {**_divide(runtime - holder.turn, _Dealer(others)), holder.name: holder.turn}
+
+
+def _holder(runtime: Amount, ordered: Sequence[Sibling]) -> Sibling | None:
+    """Return the sibling whose turn counts: it would get less without, and the floors of the others leave so much."""
+    holder = next((sibling for sibling in ordered if sibling.turn), None)
+    if holder is None or holder.turn > runtime - sum(each.numbers.floor for each in ordered if each is not holder):
+        return None
+    return holder if _divide(runtime, _Dealer(ordered))[holder.name] < holder.turn else None
 
 
 def _divide(runtime: Amount, dealer: "_Dealer") -> dict[str, Amount]:

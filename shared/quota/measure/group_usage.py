@@ -36,6 +36,8 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """request, at least the guarantee, at most the ceiling."""
     runtime: Amount = 0
     """What the group may use now."""
+    spared: Amount = 0
+    """How much more than its runtime it may use without being over it: what turns of others take from it."""
     waiting_since: datetime | None = None
     """When the oldest of the pending workloads that count in its subtree was queued."""
 

@@ -12,6 +12,9 @@ from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot, OpenClaim
 from shared.quota.measure.leaves.leaf_updates import build_leaves
 from shared.quota.measure.static.potential_available import UNBOUND, binding_group
 from shared.quota.measure.static.static_state import build_static_state
+from shared.quota.measure.turns.division import numbers_with_turns
+from shared.quota.measure.turns.holders import Turns, find_turns
+from shared.quota.measure.turns.levels import TurnNumbers
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.tree import Tree
@@ -39,6 +42,8 @@ class Snapshot:
     """Groups in which nothing new starts: named by the world, or not reaching root."""
     orphaned: tuple[Workload, ...]
     """Workloads whose group is absent, is not a leaf, or does not reach root."""
+    turns: Turns
+    """Which workloads have a turn; the numbers are as they are with these."""
     measurement: Measurement = field(repr=False)
     """What the next `measure` builds on; for no other use."""
 
@@ -63,6 +68,11 @@ class Snapshot:
         """Return what the group keeps while idle, no matter which group gets the units that remain of scaled mins."""
         return self.measurement.leaf_snapshots.static.bounds.get(key, {}).get(group, UNBOUND).kept
 
+    @property
+    def before_turns(self) -> TurnNumbers:
+        """The numbers as they would be without turns."""
+        return TurnNumbers(self.measurement.leaf_snapshots.static.tree_index, self.measurement.numbers)
+
     def with_more(self, key: FlavorResource, by: Amount) -> MoreCapacity:
         """Return what limits and capacity say if root had so much more of `key`."""
         return with_more(self.measurement, key, by)
@@ -85,14 +95,18 @@ def measure(world: World, now: datetime, previous: Snapshot | None = None) -> Sn
     )
     leaf_snapshots = build_leaves(world, now, static, base.leaf_snapshots if base else None)
     measurement = compute_measurement(leaf_snapshots, base)
+    before = TurnNumbers(static.tree_index, measurement.numbers)
+    turns = find_turns(leaf_snapshots, before, previous.turns.leaves if previous is not None else frozenset())
+    known = previous.numbers if previous is not None else {}
     return Snapshot(
         world=world,
         now=now,
-        numbers=measurement.numbers,
+        numbers=numbers_with_turns(before, turns, world.past_use, known),
         leaves=leaf_snapshots.leaves,
         capacity=static.tree_index.capacity,
         claims=leaf_snapshots.claims,
         inactive=static.inactive,
         orphaned=tuple(workload for workload_set in static.orphaned for workload in workload_set.by_id.values()),
+        turns=turns,
         measurement=measurement,
     )

@@ -113,6 +113,17 @@ class Eviction:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What a workload larger than its group's share was given: so much counts as its group's, in these flavors.
+
+    It lasts until the workload has ended. docs/specification.md §6.11.
+    """
+
+    flavors: Flavors
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PodSet:
     """Pods of one workload that are alike: what they request together, how many they are, where they may run."""
 
@@ -165,6 +176,7 @@ class Workload:
     deactivated: bool = False
     not_before: datetime | None = None
     notice: datetime | None = None
+    turn: Turn | None = None
     failed_starts: int = 0
     evictions: int = 0
     """How often Quotree has evicted it, the eviction under way included."""

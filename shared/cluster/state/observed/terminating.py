@@ -28,7 +28,8 @@ def as_terminating(workload: Workload, request: Amounts | None = None) -> Worklo
         return None
     ending = workload.eviction or Eviction(EvictionReason.SUSPENDED, workload.admission.since)
     request = workload.request if request is None else request
-    return replace(workload, kind=f"{TERMINATING}/{workload.uid}", eviction=ending, request=request, notice=None)
+    kind = f"{TERMINATING}/{workload.uid}"
+    return replace(workload, kind=kind, eviction=ending, request=request, notice=None, turn=None)
 
 
 def is_orphaned(workload: Workload) -> bool:
@@ -48,7 +49,8 @@ class OrphanedClaims:
             return None
         left = f"claim on {key}"
         self._keys.setdefault(gone.claim.preemptor_id, set()).add(left)
-        return left, replace(gone, kind=f"{ORPHANED}/{gone.uid}", request={}, admission=None, notice=None, hold=True)
+        kind = f"{ORPHANED}/{gone.uid}"
+        return left, replace(gone, kind=kind, request={}, admission=None, notice=None, turn=None, hold=True)
 
     def served(self, preemptor: Workload | None, is_assumed: bool) -> Iterator[str]:
         """Yield the keys of this preemptor's claims that end because its start has been observed."""

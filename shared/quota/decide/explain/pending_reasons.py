@@ -9,6 +9,7 @@ from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
 from shared.quota.decide.explain.missing_capacity import LocalShortages, MissingCapacity
 from shared.quota.decide.explain.never import never
 from shared.quota.decide.explain.shortage import Shortage, beyond_min, beyond_runtime
+from shared.quota.decide.explain.turn_sentence import TurnSentences
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
@@ -39,6 +40,7 @@ class PendingReasons:
         "_planned",
         "_snapshot",
         "_started",
+        "_turns",
     )
 
     def __init__(self, plan: Plan, missing: MissingCapacity | LocalShortages | None = None) -> None:
@@ -51,6 +53,7 @@ class PendingReasons:
         self._after_evictions = Usage.of(limits, plan.end.after_evictions)
         self._planned = Usage.of(limits, plan.end.planned)
         self._started = {start.workload.id for start in plan.starts}
+        self._turns = TurnSentences(self._snapshot)
         self._first_waits: dict[str, _FirstWaits] = {}
         """StrictFIFO leaf -> for each flavor, the first workload that waits for it."""
         self._kept: dict[tuple[str, FlavorResource], tuple[IdleGuarantee, ...]] = {}
@@ -79,6 +82,8 @@ class PendingReasons:
             return None
         reason, shortage, text = self._find(workload)
         message = f"{workload.kind} {workload.key!r} waits: {text}"
+        turn = self._turns.of(workload) if reason in _OF_TURNS else ""
+        message = f"{message}; {turn}" if turn else message
         if isinstance(shortage, Workload):
             return WaitExplanation(workload, reason, message, behind=shortage)
         if shortage is None:
@@ -207,10 +212,13 @@ def _flavors_in(assignments: Assignments) -> list[str]:
     return [option.flavor for each in assignments for option in each.options]
 
 
+_OF_TURNS = frozenset(
+    {WaitReason.WAITING_FOR_QUOTA, WaitReason.ROOM_DELAYED, WaitReason.ROOM_KEPT_FOR_OTHERS, WaitReason.BEHIND_HEAD}
+)
 _WAITING_TEXT = {
     WaitReason.WAITING_FOR_EVICTIONS: "its room is being freed",
     WaitReason.ROOM_DELAYED: "its room is reserved, and those who use it go when their grace period, notice or "
-    "exemptAfterStart is over",
+    "exemptAfterStart is over, or end",
     WaitReason.ROOM_KEPT_FOR_OTHERS: "its group's share is kept for an entitled workload that was there before it",
 }
 

@@ -53,7 +53,7 @@ class ReclaimPlanner:
         preemptor = _preemptor(leaf_usage, workload, candidate)
         now = VictimSearch(self.usage, self.delays)
         is_planned = _make_room(now, preemptor)
-        is_delayed = not is_planned and bool(now.spared_until)
+        is_delayed = not is_planned and now.spares
         if is_delayed:
             is_delayed = _make_room(VictimSearch(self.usage, self.delays, delayed=True), preemptor)
         if others and any(victim.rule is EvictionRule.PREEMPTION for victim in preemptor.victims):
@@ -161,9 +161,11 @@ def _next_victim(search: VictimSearch, preemptor: Preemptor, key: FlavorResource
     path = preemptor.leaf_usage.path
     below: str | None = None
     for group in path:
-        if search.usage.planned.over_runtime(group, key) > 0:
+        if search.excess(group, key) > 0:
             if below is None:
                 return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key)
-            return search.in_branches(group, below, key)
+            planned = search.usage.planned
+            is_min = planned.charge(below, key) <= planned.numbers(below, key).min
+            return search.in_branches(group, below, key, for_min=is_min)
         below = group
     return None

@@ -20,7 +20,7 @@ from shared.quota.measure.fair_share import EXACT
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.model.tree import SYSTEM
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId
-from shared.resources import FlavorResource
+from shared.resources import Amount, FlavorResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +38,51 @@ Branch = tuple[bool, int, str]
 class VictimSearch:
     """Which victims are searched: only those evictable now, or also those whose eviction is only delayed."""
 
-    __slots__ = ("_branches", "_delayed", "_delays", "spared_until", "usage")
+    __slots__ = ("_branches", "_delayed", "_delays", "spared_until", "spares_for_turns", "usage")
 
     def __init__(self, usage: RoundUsage, delays: EvictionDelays, *, delayed: bool = False) -> None:
         self.usage = usage
         self._delays = delays
         self._delayed = delayed
-        self._branches: dict[tuple[str, FlavorResource], list[Branch]] = {}
-        """(group, key) -> heap of its children that may have a victim, each with how far it was over when last seen."""
+        self._branches: dict[tuple[str, FlavorResource, bool], list[Branch]] = {}
+        """(group, key, for a min) -> heap of its children that may have a victim, each with how far it was over when
+        last seen."""
+        self.spares_for_turns = False
+        """Whether some were passed over because only turns put them over their runtime."""
         self.spared_until: list[datetime] = []
         """When those who were passed over for a delay alone could go."""
 
-    def in_branches(self, group: str, spared: str, key: FlavorResource) -> Victim | None:
+    @property
+    def spares(self) -> bool:
+        """Whether some could go later that are passed over now."""
+        return self.spares_for_turns or bool(self.spared_until)
+
+    def excess(self, group: str, key: FlavorResource, *, for_min: bool = False) -> Amount:
+        """Return by how much the group is over what it may keep.
+
+        That is its runtime, and what turns of others take from it unless a min needs that back.
+        """
+        found = self.usage.planned.over_runtime(group, key)
+        spared = self.usage.planned.numbers(group, key).spared
+        if self._delayed or for_min:
+            return found + spared
+        self.spares_for_turns = self.spares_for_turns or found <= 0 < found + spared
+        return found
+
+    def in_branches(self, group: str, spared: str, key: FlavorResource, *, for_min: bool = False) -> Victim | None:
         """Return a victim below `group`, outside the branch `spared`, in a leaf over runtime on `key` at every level.
 
         First of the branch furthest over its runtime in proportion to weight; weight 0 before all, then by name.
         """
-        branches = self._branches.get((group, key))
+        branches = self._branches.get((group, key, for_min))
         if branches is None:
             children = (each for each in self.usage.snapshot.world.tree.children(group) if each not in (spared, SYSTEM))
-            found = (self._branch(child, key) for child in children)
-            branches = self._branches[group, key] = [each for each in found if each is not None]
+            found = (self._branch(child, key, for_min) for child in children)
+            branches = self._branches[group, key, for_min] = [each for each in found if each is not None]
             heapify(branches)
         while branches:
             child = branches[0][-1]
-            current = self._branch(child, key)
+            current = self._branch(child, key, for_min)
             if current is None:
                 heappop(branches)
                 continue
@@ -70,14 +90,16 @@ class VictimSearch:
             if branches[0] is not current:
                 continue
             is_leaf = child in self.usage.snapshot.leaves
-            victim = self._in_leaf_over(child, key) if is_leaf else self.in_branches(child, spared, key)
+            victim = (
+                self._in_leaf_over(child, key) if is_leaf else self.in_branches(child, spared, key, for_min=for_min)
+            )
             if victim is not None:
                 return victim
             heappop(branches)
         return None
 
-    def _branch(self, child: str, key: FlavorResource) -> Branch | None:
-        excess = self.usage.planned.over_runtime(child, key)
+    def _branch(self, child: str, key: FlavorResource, for_min: bool) -> Branch | None:
+        excess = self.excess(child, key, for_min=for_min)
         if excess <= 0:
             return None
         weight = self.usage.planned.numbers(child, key).weight

@@ -37,6 +37,10 @@ def carry_out(world: World, decided: Plan, now: datetime | None = None) -> World
         changed.write(evict.workload, _evicted(changed.current(evict.workload), evict, now))
     for notice in decided.notices:
         changed.write(notice.workload, replace(changed.current(notice.workload), notice=now))
+    for begun in decided.turns_begun:
+        changed.write(begun.workload, replace(changed.current(begun.workload), turn=begun.turn))
+    for ended_turn in decided.turns_ended:
+        changed.write(ended_turn, replace(changed.current(ended_turn), turn=None))
     for told in decided.notices_withdrawn:
         changed.write(told, replace(changed.current(told), notice=None))
     return replace(world.with_changes(changed), over_since=decided.over_since)
@@ -73,6 +77,7 @@ def _evicted(workload: Workload, evict: Evict, now: datetime) -> Workload:
         evictions=workload.evictions + 1,
         deactivated=evict.requeue.deactivated,
         notice=None,
+        turn=None,
     )
 
 

@@ -151,7 +151,7 @@ class CycleCache:
         self.leaves[name] = self._of_cycle[id(leaf)] = known
         for sort, belongs in BELONGS.items():
             (self._by_sort[sort].add if belongs(leaf) else self._by_sort[sort].discard)(name)
-        _keep(self.over, name, (key for key, each in numbers.items() if each.used > each.runtime))
+        _keep(self.over, name, (key for key, each in numbers.items() if each.used > each.runtime + each.spared))
         _keep(self._beyond, name, _beyond(numbers, {}, at_root=False))
 
     def _forget(self, name: str) -> None:

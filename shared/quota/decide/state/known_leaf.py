@@ -8,13 +8,14 @@ from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.decide.state.steps import Steps, compute_steps, has_steps
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot
+from shared.quota.measure.turns.heads import LargeHead, large_heads
 from shared.quota.model.workload import Workload
 
 
 class KnownLeaf:
     """One leaf with its numbers; a leaf that is another object, or has other numbers, has another record."""
 
-    __slots__ = ("_classes", "_could_swap", "_steps", "leaf", "none_entitled", "numbers")
+    __slots__ = ("_classes", "_could_swap", "_large_heads", "_steps", "leaf", "none_entitled", "numbers")
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class KnownLeaf:
         self._classes: EquivalenceClasses | None = previous._classes if previous is not None else None
         self._steps: Steps | None = None
         self._could_swap: bool | None = None
+        self._large_heads: tuple[LargeHead, ...] | None = None
 
     @property
     def classes(self) -> EquivalenceClasses:
@@ -49,6 +51,13 @@ class KnownLeaf:
                 return None
             self._steps = compute_steps(classes, self.numbers, now)
         return self._steps
+
+    @property
+    def large_heads(self) -> tuple[LargeHead, ...]:
+        """The heads that could have a turn (docs/specification.md §6.11)."""
+        if self._large_heads is None:
+            self._large_heads = tuple(large_heads(self.leaf, self.numbers, self.leaf.eligibility.flavors))
+        return self._large_heads
 
     @property
     def could_swap(self) -> bool:

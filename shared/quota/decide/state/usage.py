@@ -61,7 +61,8 @@ class FrozenUsage(NamedTuple):
     """The most that charge can be: the ceiling; at root also the runtime."""
     kept: Amount
     """What the group costs its parent even while idle: min(guarantee, runtime)."""
-    runtime: Amount
+    own: Amount
+    """What it may use before it is over its runtime: that, and what turns of others take from it."""
 
 
 class _FrozenByGroup(dict[str, FrozenUsage]):
@@ -77,7 +78,7 @@ class _FrozenByGroup(dict[str, FrozenUsage]):
         numbers = self._numbers.get(group, {}).get(self._key, NO_NUMBERS)
         limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
         found = self[group] = FrozenUsage(
-            numbers.charge, limit, min(numbers.guarantee, numbers.runtime), numbers.runtime
+            numbers.charge, limit, min(numbers.guarantee, numbers.runtime), numbers.runtime + numbers.spared
         )
         return found
 
@@ -123,7 +124,7 @@ class KeyCharges:
     def over_runtime(self, group: str) -> Amount:
         """Return by how much the charge is above the runtime; negative below it."""
         frozen = self._frozen[group]
-        return self.changed.get(group, frozen.charge) - frozen.runtime
+        return self.changed.get(group, frozen.charge) - frozen.own
 
     def shift(self, path: GroupPath, amount: Amount) -> None:
         """Charge `amount` to the leaf at the start of `path`, and to its ancestors while their charges change."""

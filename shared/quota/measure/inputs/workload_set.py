@@ -97,6 +97,8 @@ class WorkloadSet:
     """Those of `admitted` that declare how long they run."""
     evicting: tuple[Workload, ...] = ()
     """Admitted, being evicted; its pods have not all ended."""
+    with_turn: tuple[Workload, ...] = ()
+    """Those on which a turn is written, in whatever state."""
     by_id: Mapping[WorkloadId, Workload] = field(default_factory=lambda: MappingProxyType({}))
     shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
     """The preemptible workloads of `queue`, by shape."""
@@ -133,13 +135,17 @@ class WorkloadSet:
 
 
 EMPTY: Final = WorkloadSet()
-_LISTS: Final = ("queue", "backing_off", "set_aside", "admitted", "unready", "declaring", "evicting")
+_LISTS: Final = ("queue", "backing_off", "set_aside", "admitted", "unready", "declaring", "evicting", "with_turn")
 _MANY: Final = 32
 """Above so many additions to one list, sorting it is cheaper than inserting one by one."""
 
 
 def lists_of(workload: Workload) -> tuple[str, ...]:
     """The names of the tuples that `workload` belongs in."""
+    return _lists_by_state(workload) if workload.turn is None else (*_lists_by_state(workload), "with_turn")
+
+
+def _lists_by_state(workload: Workload) -> tuple[str, ...]:
     if workload.admission is not None:
         if workload.eviction is not None:
             return ("evicting",)

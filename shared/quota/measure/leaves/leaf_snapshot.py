@@ -63,6 +63,8 @@ class LeafSnapshot:
     """How long workloads may run here; None: no limit but what they declare."""
     patience: timedelta | None
     """How long others may pass a workload that waits; None: without end."""
+    turn_after: timedelta | None
+    """How long a head waits before it may have a turn; None: it gets none."""
     order: RequesterOrder
     pending: tuple[Workload, ...]
     """Workloads that nothing of their own keeps from starting, in the leaf's order; also in a stopped leaf."""
@@ -77,6 +79,8 @@ class LeafSnapshot:
     """Those of `admitted` whose pods are not all ready, whether or not the leaf waits for that."""
     ending: tuple[tuple[Workload, RunEnd], ...]
     """Those of `admitted` whose run time is over, or so soon that notice of it is due."""
+    with_turn: tuple[Workload, ...]
+    """Those on which a turn is written, whether or not it holds."""
     claims: Mapping[PreemptorId, OpenClaim]
     """preemptor -> the claim of this leaf's pending workload."""
     next_change: datetime | None
@@ -142,6 +146,7 @@ def build_leaf(  # noqa: PLR0913
         startup=head.startup,
         run_time=head.run_time,
         patience=head.patience,
+        turn_after=head.turn_after,
         order=order,
         pending=pending,
         aside=_merged(workload_set.set_aside, waits),
@@ -150,6 +155,7 @@ def build_leaf(  # noqa: PLR0913
         unready=workload_set.unready if head.startup.wait_for_pods_ready else (),
         without_place=workload_set.unready,
         ending=ending,
+        with_turn=workload_set.with_turn,
         claims=claims,
         next_change=min((*back_offs, *_end_of_patience(head, pending, now)), default=None),
         next_end=next_end,

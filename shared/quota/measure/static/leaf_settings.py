@@ -33,6 +33,8 @@ class LeafSettings:
     """None: workloads run as long as they want."""
     patience: timedelta | None
     """How long others may pass a workload that waits; None: without end. None in a StrictFIFO leaf too."""
+    turn_after: timedelta | None
+    """How long a head waits before it may have a turn: the patience, also in a StrictFIFO leaf; None: it gets none."""
     has_choice: bool
     """Whether it has several flavors for the same resources."""
 
@@ -52,14 +54,13 @@ def read_leaf_settings(
         reclaim=reclaim_in_force(groups, settings),
         startup=startup_in_force(groups, settings),
         run_time=run_time_in_force(groups, settings),
-        patience=_patience(groups[0], settings),
+        patience=None if groups[0].queueing is QueueingStrategy.STRICT_FIFO else _patience(groups[0], settings),
+        turn_after=_patience(groups[0], settings),
         has_choice=any(len(each.flavors) > 1 for each in codependent_sets(groups[0].quotas)),
     )
 
 
 def _patience(leaf: Group, settings: QuotaSettings) -> timedelta | None:
-    if leaf.queueing is QueueingStrategy.STRICT_FIFO:
-        return None
     found = settings.queueing_patience if leaf.patience is None else leaf.patience
     most = settings.maxima.queueing.patience
     if found is not None and most is not None:

@@ -12,7 +12,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from shared.api.annotations import AdmissionAnnotation, Annotations, EvictionAnnotation, read_annotations
+from shared.api.annotations import (
+    AdmissionAnnotation,
+    Annotations,
+    EvictionAnnotation,
+    TurnAnnotation,
+    read_annotations,
+)
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
@@ -35,7 +41,7 @@ from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.priorities import priority_of
 from shared.quota.model.settings import QueueAge, QuotaSettings
 from shared.quota.model.tree import Amounts
-from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, PodSet, Workload
+from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, PodSet, Turn, Workload
 from shared.resources import MAX_AMOUNT, QuantityError
 
 
@@ -247,6 +253,7 @@ class WorkloadDraft:
             deactivated=requeue is not None and requeue.deactivated,
             not_before=None if requeue is None else requeue.not_before,
             notice=None if self.annotations.notice is None else self.annotations.notice.time,
+            turn=_turn_of(self.annotations.turn),
             failed_starts=0 if requeue is None else requeue.failed_starts,
             evictions=0 if self.annotations.eviction is None else self.annotations.eviction.times,
         )
@@ -364,6 +371,11 @@ def _queued(metadata: Metadata, annotations: Annotations, settings: QuotaSetting
         elif annotations.eviction is not None:
             queued = annotations.eviction.time
     return queued if requeue is None or requeue.released is None else max(queued, requeue.released)
+
+
+def _turn_of(annotation: TurnAnnotation | None) -> Turn | None:
+    """Return the turn that is written on a workload."""
+    return None if annotation is None else Turn(annotation.assigned, annotation.time)
 
 
 def claim_of(annotation: EvictionAnnotation | None) -> Claim | None:

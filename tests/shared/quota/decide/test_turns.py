@@ -1,0 +1,242 @@
+"""Turns: a job larger than its leaf's share runs in its time. docs/specification.md §6.11."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.decide.plan import plan
+from shared.quota.decide.simulate.step import advance, carry_out
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.tree import StopPolicy
+from shared.quota.model.workload import Turn, Workload
+from tests.builders import NOW, after, in_main, pending, running
+from tests.shared.quota.decide.plan_words import evictions, given, starts
+from tests.trees import GPU, KEY
+
+EQUAL = "root 4\n  a 0 w1\n  b 0 w1"
+LONG_AGO = after(-7200)
+
+
+def turns(decided: Plan) -> list[str]:
+    """The waiting workloads whose turn begins."""
+    return sorted(each.workload.key.removeprefix("ns/") for each in decided.turns_begun)
+
+
+def message_of(decided: Plan, key: str) -> str:
+    """Why the workload waits, in words."""
+    return next(each.message for each in PendingReasons(decided) if each.workload.key == key)
+
+
+def large(name: str = "large", amount: int = 3, leaf: str = "b", **fields: Any) -> Workload:
+    """A job that has waited for longer than an hour."""
+    return pending(leaf, amount, name, **{"created": LONG_AGO, **fields})
+
+
+def small(leaf: str = "a", count: int = 4) -> list[Workload]:
+    """Jobs of 1 that run, and as many that wait."""
+    run = [running(leaf, 1, f"{leaf}{number}", since=after(number - 100)) for number in range(count)]
+    return [*run, *(pending(leaf, 1, f"{leaf}-next{number}") for number in range(count))]
+
+
+def holding(job: Workload, since: datetime = NOW, flavor: str = "default") -> Workload:
+    """The job with a turn."""
+    return replace(job, turn=Turn(in_main(dict.fromkeys(job.request, flavor)), since))
+
+
+def world_of(
+    tree: str, *workloads: Iterable[Workload] | Workload, past: dict[str, int] | None = None, **fields: Any
+) -> World:
+    """A world in which groups have used so much in the past."""
+    every = [each for some in workloads for each in ([some] if isinstance(some, Workload) else some)]
+    past_use = {name: {KEY: amount} for name, amount in (past or {"a": 10}).items()}
+    return replace(given(tree, every, **fields), past_use=past_use)
+
+
+def decide(world: World, now: datetime = NOW) -> Plan:
+    return plan(measure(world, now))
+
+
+def end(world: World, *names: str) -> World:
+    """The world in which these jobs have ended."""
+    every = [each for found in world.workload_sets.values() for each in found.by_id.values()]
+    return world.with_changes((each, None) for each in every if each.key.removeprefix("ns/") in names)
+
+
+def test_large_job_gets_what_ends_and_nobody_is_evicted() -> None:
+    world, seen = world_of(EQUAL, small(), large()), []
+    for ending in ("", "a0", "a1", "a2"):
+        decided = decide(end(world, ending))
+        seen.append((turns(decided), starts(decided), evictions(decided)))
+        world = advance(end(world, ending), decided)
+    assert seen == [(["large"], [], []), ([], [], []), ([], [], []), ([], ["large entitled"], [])]
+    numbers = measure(world, NOW).numbers
+    assert (numbers["a"][KEY].runtime, numbers["b"][KEY].runtime) == (1, 3)
+
+
+def test_running_job_is_not_over_its_runtime_by_its_turn() -> None:
+    job = replace(holding(large()), admission=running("b", 3).admission)
+    small_ones = [running("a", 1, "a0"), *(pending("a", 1, f"a-next{number}") for number in range(4))]
+    assert evictions(decide(world_of(EQUAL, small_ones, job))) == []
+    assert evictions(decide(world_of(EQUAL, small_ones, replace(job, turn=None)))) == ["large Reclaim for a-next0"]
+
+
+def test_what_siblings_have_beyond_their_own_runtime_is_reclaimed_for_it() -> None:
+    tree = "root 6\n  a 0 w1\n  b 0 w1\n  c 0 w1"
+    decided = decide(world_of(tree, small(count=6), large(amount=4), large("later", 4, "c", created=after(-7000))))
+    assert evictions(decided) == [f"a{number} Reclaim for large" for number in (5, 4, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("case", "job", "tree", "fields"),
+    [
+        ("its patience is not over", large(created=after(-10)), EQUAL, {}),
+        ("patience has no end", large(), EQUAL, {"queueing_patience": None}),
+        ("the mins leave too little", large(), "root 4\n  a 2 w1\n  b 0 w1", {}),
+        ("its ceiling is too low", large(), "root 4\n  a 0 w1\n  b ..2 w1", {}),
+        ("it has weight 0", large(), "root 4\n  a 0 w1\n  b 0 w0", {}),
+        ("it is not preemptible", large(preemptible=False), EQUAL, {}),
+        ("its owner holds it", large(hold=True), EQUAL, {}),
+        ("its group is stopped", large(), "root 4\n  a 0 w1\n  b 0 w1 hold", {}),
+        ("its group has enough", large(amount=2), EQUAL, {}),
+    ],
+)
+def test_no_turn(case: str, job: Workload, tree: str, fields: dict[str, Any]) -> None:
+    assert turns(decide(world_of(tree, small(), job, **fields))) == [], case
+
+
+def test_group_that_has_used_less_comes_first() -> None:
+    assert turns(decide(world_of(EQUAL, small(), large(), past={"a": 10, "b": 11}))) == []
+    assert turns(decide(world_of("root 4\n  a 0 w1\n  b 0 w2", small(), large(), past={"a": 10, "b": 19}))) == ["large"]
+
+
+def test_without_past_use_the_longest_waiting_comes_first() -> None:
+    older = pending("a", 1, "older", created=after(-9000))
+    assert turns(decide(world_of(EQUAL, small(), large(), past={"a": 0}))) == ["large"]
+    assert turns(decide(world_of(EQUAL, small(), older, large(), past={"a": 0}))) == []
+
+
+def test_one_turn_at_a_time_for_each_parent_and_key() -> None:
+    tree = "root 6\n  a 0 w1\n  b 0 w1\n  c 0 w1"
+    others = [large(amount=5), large("other", 5, "c", created=after(-7000))]
+    world = world_of(tree, small(count=6), others, past={"a": 10})
+    first = decide(world)
+    assert turns(first) == ["large"]
+    assert turns(decide(advance(world, first))) == []
+
+
+def test_strict_leaf_takes_its_turn_after_the_patience() -> None:
+    tree = "root 4\n  a 0 w1\n  b 0 w1 strict"
+    assert turns(decide(world_of(tree, small(), large()))) == ["large"]
+    assert turns(decide(world_of(tree, small(), large(created=after(-10))))) == []
+
+
+def test_end_of_patience_causes_a_cycle() -> None:
+    decided = decide(world_of(EQUAL, small(), large(created=after(-3000))))
+    assert decided.next_turn == after(600)
+
+
+def test_turn_counts_in_the_flavor_in_which_it_can_be_had() -> None:
+    tree = "root ..4 | y:gpu ..4\n  a x:gpu 3 | y:gpu 0 w1\n  b x:gpu 0 | y:gpu 0 w1"
+    tree = "root x:gpu ..4 | y:gpu ..4\n  a x:gpu 3 | y:gpu 0 w1\n  b x:gpu 0 | y:gpu 0 w1"
+    busy = [running("a", 1, f"{flavor}{number}", flavor) for flavor in "xy" for number in range(4)]
+    more = [pending("a", 1, f"more{number}") for number in range(9)]
+    world = world_of(tree, busy, more, large(), flavors=(Flavor("x"), Flavor("y")))
+    decided = decide(world)
+    assert [each.turn.flavors for each in decided.turns_begun] == [in_main({GPU: "y"})]
+
+
+def test_mins_are_taken_back_from_siblings_before_the_holder() -> None:
+    tree = "root 6\n  a 0 w1\n  b 0 w1\n  m 2 w1"
+    job = replace(holding(large(amount=4)), admission=running("b", 4).admission)
+    busy = [running("a", 1, f"a{number}") for number in range(2)]
+    world = world_of(tree, busy, [pending("a", 1, "a-next")], job, [pending("m", 2, "owed")])
+    decided = decide(world)
+    assert evictions(decided) == ["a1 Reclaim for owed", "a0 Reclaim for owed"]
+
+
+def test_turn_ends_where_the_mins_need_its_room() -> None:
+    tree = "root 4\n  a 0 w1\n  b 0 w1\n  m 2 w1"
+    waiting = holding(large())
+    decided = decide(world_of(tree, small(), waiting, [pending("m", 2, "owed")]))
+    assert [each.key for each in decided.turns_ended] == ["ns/large"]
+    run = replace(waiting, admission=running("b", 3).admission)
+    decided = decide(world_of(tree, [running("a", 1, "a0")], run, [pending("m", 2, "owed")]))
+    assert evictions(decided) == ["large Reclaim for owed"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"hold": True},
+        {"queued": after(60)},
+        {"not_before": after(600)},
+        {"priority": -1},
+    ],
+)
+def test_turn_ends_when_its_holder_is_the_head_no_more(changed: dict[str, Any]) -> None:
+    other = pending("b", 1, "other", created=LONG_AGO)
+    decided = decide(world_of(EQUAL, small(), replace(holding(large()), **changed), other))
+    assert [each.key for each in decided.turns_ended] == ["ns/large"]
+
+
+def test_turn_is_gone_with_its_holder() -> None:
+    world = world_of(EQUAL, small(), holding(large()))
+    assert measure(world, NOW).numbers["a"][KEY].runtime == 1
+    assert measure(end(world, "large"), NOW).numbers["a"][KEY].runtime == 4
+
+
+def test_evicted_holder_has_no_turn_any_more() -> None:
+    run = replace(holding(large()), admission=running("b", 3).admission)
+    world = world_of(EQUAL, [running("a", 1, "a0")], run)
+    stopped = replace(world.tree["b"], stop_policy=StopPolicy.HOLD_AND_DRAIN)
+    world = replace(world, tree=world.tree.with_group(stopped))
+    after_it = carry_out(world, decide(world))
+    assert [each.turn for each in after_it.workloads_of("b").by_id.values()] == [None]
+
+
+def test_nobody_borrows_what_is_left_for_the_holder() -> None:
+    world = world_of(EQUAL, small(), holding(large()))
+    decided = decide(end(world, "a0", "a1"))
+    assert starts(decided) == []
+    assert message_of(decided, "ns/large").endswith(f"; its turn began at {NOW.isoformat()}")
+
+
+@pytest.mark.parametrize(
+    ("tree", "past", "created", "sentence"),
+    [
+        ("root 4\n  a 2 w1\n  b 0 w1", {}, LONG_AGO, "has no turn: the mins leave 2, it requests 3"),
+        (EQUAL, {"a": 10, "b": 11}, LONG_AGO, "has no turn yet: group 'a' has used less in proportion to its weight"),
+        (EQUAL, {}, after(-3000), "could have a turn at 2026-01-01T00:10:00+00:00, when its patience is over"),
+        ("root 4\n  a 0 w1\n  b 0 w0", {}, LONG_AGO, "has no turn: group 'b' has weight 0"),
+    ],
+)
+def test_explanation_says_why_there_is_no_turn(
+    tree: str, past: dict[str, int], created: datetime, sentence: str
+) -> None:
+    decided = decide(world_of(tree, small(), large(created=created), past=past or {"a": 10}))
+    assert message_of(decided, "ns/large").endswith(sentence)
+
+
+def test_levels_of_the_tree_at_which_it_falls_short() -> None:
+    tree = "root 4\n  p/ 0 w1\n    p1 0 w1\n    p2 0 w1\n  q 0 w1"
+    busy = [*small("q", 2), *small("p1", 2)]
+    world = world_of(tree, busy, large(leaf="p2"), past={"p1": 10, "q": 10, "p": 9})
+    decided = decide(world)
+    assert turns(decided) == ["large"]
+    found = measure(advance(world, decided), NOW)
+    assert {parent for parent, _ in found.turns.slots} == {"p", "root"}
+    numbers = found.numbers
+    assert [numbers[name][KEY].runtime for name in ("p", "p1", "p2", "q")] == [3, 0, 3, 1]
+
+
+def test_patience_of_a_minute_is_a_minute() -> None:
+    world = world_of(EQUAL, small(), large(created=after(-59)), queueing_patience=timedelta(minutes=1))
+    assert turns(decide(world)) == []
+    assert turns(decide(world, after(1))) == ["large"]
