@@ -7,6 +7,7 @@ from typing import Final
 from dashboard.view.frame import Frame
 from shared.api.reading import write_moment
 from shared.json_data import Json
+from shared.percents import write_percent
 from shared.quota.model.in_force import amendments_at, group_in_force, next_border
 from shared.quota.model.tree import Group, Tree
 from shared.resources import FlavorResource
@@ -56,5 +57,9 @@ def _said(group: Group, key: FlavorResource, at: datetime, now: datetime) -> Jso
 def _text(group: Group, key: FlavorResource, word: str) -> str:
     """Return one number; empty where the group has none of its own."""
     entry = group.entry(key.flavor)
-    amount = None if entry is None else getattr(entry, word).get(key.resource)
+    if entry is None:
+        return ""
+    percent, amount = entry.percents.get(word, {}).get(key.resource), getattr(entry, word).get(key.resource)
+    if percent is not None:
+        return write_percent(percent)
     return "" if amount is None else readable(key.resource, amount)

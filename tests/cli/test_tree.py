@@ -146,3 +146,12 @@ def test_the_tree_at_a_moment_is_exact_for_programs() -> None:
         "amended": "spec.overrides[0] until 2027-01-15T08:00:00Z (release)",
         "quotas": [{"flavor": "a100", "resource": GPU, "min": 6, "max": 8}],
     }
+
+
+def test_the_tree_at_a_moment_shows_percents_as_they_are_written() -> None:
+    share = Group("share", quotas=(Entry("a100", max={GPU: 8}, percents={"min": {GPU: 12_500}}),))
+    now = datetime(2027, 1, 1, tzinfo=UTC)
+    (line,) = lines(Tree.of((share,)), "share", now, None)
+    assert (line["min"], line["max"]) == ("12.5%", "8")
+    (found,) = tree_at.as_data(Tree.of((share,)), "share", now, None)
+    assert found["quotas"] == [{"flavor": "a100", "resource": GPU, "min": "12.5%", "max": 8}]

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from cli.render.listing import ListColumn
+from shared.percents import write_percent
 from shared.quota.model.in_force import amendments_at, group_in_force
 from shared.quota.model.limits import covered_keys
 from shared.quota.model.tree import ROOT, Entry, Group, StopPolicy, Tree
@@ -43,7 +44,10 @@ def groups_at(tree: Tree, top: str, at: datetime, depth: int | None) -> Iterator
 
 
 def as_data(tree: Tree, top: str, at: datetime, depth: int | None) -> list[dict[str, Any]]:
-    """Return one mapping for each group: exact integers in base units, what is not written is absent."""
+    """Return one mapping for each group: exact integers in base units, percents as text.
+
+    What is not written is absent.
+    """
     return [
         {
             "name": group.name,
@@ -51,7 +55,8 @@ def as_data(tree: Tree, top: str, at: datetime, depth: int | None) -> list[dict[
             "stopPolicy": group.stop_policy.value,
             "amended": amended_text(amendments_at(group, at)),
             "quotas": [
-                {"flavor": key.flavor, "resource": key.resource, **_numbers(group, key)} for key in covered_keys(group)
+                {"flavor": key.flavor, "resource": key.resource, **_numbers(group, key), **_percents(group, key)}
+                for key in covered_keys(group)
             ],
         }
         for _, group in groups_at(tree, top, at, depth)
@@ -80,4 +85,11 @@ def _numbers(group: Group, key: FlavorResource) -> dict[str, int]:
 
 def _texts(group: Group, key: FlavorResource) -> dict[str, str]:
     numbers = {word: readable(key.resource, amount) for word, amount in _numbers(group, key).items()}
-    return {"key": str(key), **numbers}
+    return {"key": str(key), **numbers, **_percents(group, key)}
+
+
+def _percents(group: Group, key: FlavorResource) -> dict[str, str]:
+    """Return the limits that are written as percents; what they come to depends on the parent."""
+    entry = group.entry(key.flavor) or Entry(key.flavor)
+    found = {word: entry.percents.get(field, {}).get(key.resource) for word, field in _NUMBERS.items()}
+    return {word: write_percent(percent) for word, percent in found.items() if percent is not None}

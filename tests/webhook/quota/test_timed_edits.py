@@ -51,7 +51,7 @@ async def test_an_override_is_refused_for_the_moment_at_which_it_would_be_too_mu
     night = {"schedule": "0 20 * * *", "duration": "10h", "timeZone": "Europe/Berlin", "quotas": [{"min": {"gpu": 5}}]}
     code, text = await answer(client.patch_merge(QUOTA_GROUPS, "b", says(windows=[night])))
     assert code == 422
-    assert "(with a spec.overrides[0], b spec.windows[0]): children promise 11" in text
+    assert "(with b spec.windows[0], a spec.overrides[0]): children promise 11" in text
     night["timeZone"] = "Europe/Nowhere"
     code, text = await answer(client.patch_merge(QUOTA_GROUPS, "b", says(windows=[night])))
     assert (code, "(UnknownTimeZone)" in text) == (422, True)
