@@ -150,6 +150,7 @@ class Reconciler:
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(start_accounts(self._client, self._state, book, self._wake.request), name="accounts"),
                 group.create_task(status.run(), name="status"),
+                group.create_task(status.count_waits(self._latest_plan), name="counts of waits"),
                 group.create_task(deletions.run(), name="deletions"),
                 group.create_task(pending_events.run(), name="pending events"),
                 group.create_task(placement_events.run(), name="placement events"),

@@ -49,14 +49,15 @@ def status_of(  # noqa: PLR0913
     now: datetime,
     *,
     empty: Mapping[str, str] | None = None,
+    waiting: Mapping[str, int] | None = None,
 ) -> QuotaGroupStatus:
     """Return the status of one group; an unchanged condition keeps its transition time.
 
-    `empty`: the flavors without nodes, and why.
+    `empty`: the flavors without nodes, and why. `waiting`: reason → how many workloads wait for it.
     """
     name = record.group.name
     quotas = _quotas(snapshot, name, over_since)
-    workloads = counts.below(snapshot, name)
+    workloads = msgspec.structs.replace(counts.below(snapshot, name), waiting=dict(waiting or {}))
     return QuotaGroupStatus(
         conditions=_conditions(record, snapshot, over_since, workloads, now, empty=empty or {}),
         quotas=quotas,

@@ -14,6 +14,8 @@ import msgspec
 
 from reconciler.report.flavor_status import FlavorStatusWriter, flavors_without_nodes, nodes_of_group
 from reconciler.report.group_status import status_of
+from reconciler.report.latest_plan import LatestPlan
+from reconciler.report.measures.wait_counts import WaitCounts
 from shared.api.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
@@ -24,6 +26,7 @@ from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, NotFound, Unavailable
 from shared.kube.resources import QUOTA_GROUPS
+from shared.quota.decide.decisions import Plan
 from shared.quota.measure.counts import Counts
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.inputs.written_status import WrittenPastUse, read_past_use
@@ -48,6 +51,12 @@ _LONGEST_WAIT: Final = timedelta(seconds=1)
 _YIELD_EVERY: Final = 50
 """After this many groups the event loop runs other tasks: a decision must not wait for statuses."""
 
+_BETWEEN_COUNTS: Final = 5.0
+"""Seconds from the end of one count of reasons to the next one."""
+_AT_A_TIME: Final = 0.005
+_PAUSE_IN_COUNT: Final = 0.2
+"""Seconds: 10,000 that wait are counted in half a minute, with a fortieth of one core."""
+
 log = get_logger(__name__)
 
 
@@ -71,6 +80,7 @@ class StatusWriter:
         self._latest: tuple[Snapshot, OverSince] | None = None
         self._changed = asyncio.Event()
         self._counts = Counts()
+        self._waits = WaitCounts()
         self._written: dict[str, QuotaGroupStatus | None] = {}
         """By the uid of the group: the last written status, which the watch might not have reported yet; None: the last
         write had no answer, and might have been stored."""
@@ -135,7 +145,8 @@ class StatusWriter:
         if name not in snapshot.world.tree or not self._is_changed(record, snapshot, over):
             return None
         empty = self._empty_flavors
-        status = status_of(record, snapshot, over, self._counts, now, empty=empty)
+        waiting = self._waiting(record, snapshot)
+        status = status_of(record, snapshot, over, self._counts, now, empty=empty, waiting=waiting)
         status = with_past_use(status, self._past_use(record))
         shown, until = self._shown(record), self._accounted_until(record)
         status = with_account(status, name, shown, until, self._state.accounts)
@@ -148,6 +159,28 @@ class StatusWriter:
     def _accounted_until(self, record: GroupStatusRecord) -> datetime | None:
         return accounted_until(record.group.name, self._state.accounts, self._shown(record))
 
+    def _waiting(self, record: GroupStatusRecord, snapshot: Snapshot) -> Mapping[str, int]:
+        """Return how many wait for which reason; as it is stored until all were counted once."""
+        waits = self._waits
+        if not waits.is_complete:
+            return self._shown(record).workloads.waiting
+        return waits.below(snapshot.world.tree, record.group.name)
+
+    async def count_waits(self, latest: LatestPlan) -> NoReturn:
+        """Count why workloads wait, one plan after another, indefinitely."""
+        counted: Plan | None = None
+        while True:
+            await asyncio.sleep(_BETWEEN_COUNTS)
+            if latest.plan is None or latest.plan is counted:
+                continue
+            counted = latest.plan
+            until = time.monotonic() + _AT_A_TIME
+            for _ in self._waits.count(counted, self._state.faults):
+                if time.monotonic() > until:
+                    await asyncio.sleep(_PAUSE_IN_COUNT)
+                    until = time.monotonic() + _AT_A_TIME
+            self._changed.set()
+
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
         shown = read_past_use(self._shown(record))
         return past_use_to_write(record.group.name, self._state.history, shown)
@@ -158,6 +191,7 @@ class StatusWriter:
         computed_from = (
             snapshot.numbers.get(name),
             self._counts.below(snapshot, name),
+            self._waiting(record, snapshot),
             snapshot.inactive.get(name),
             stop_of(tree, name),
             snapshot.capacity if name == ROOT else None,

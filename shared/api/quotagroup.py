@@ -240,11 +240,12 @@ class RequesterStatus(View, frozen=True):
 
 
 class WorkloadCounts(View, frozen=True, omit_defaults=False):
-    """How many workloads there are in the group and below."""
+    """How many workloads there are in the group and below. `waiting`: reason → how many wait for it, counted lately."""
 
     pending: int = 0
     admitted: int = 0
     ready: int = 0
+    waiting: dict[str, int] = {}
 
 
 class Columns(View, frozen=True):

@@ -146,6 +146,16 @@ def shown_amounts(description: str) -> Schema:
     }
 
 
+def counts(description: str) -> Schema:
+    """Return a mapping of words to whole numbers, as Quotree writes it in a status."""
+    return {
+        "type": "object",
+        "description": description,
+        "additionalProperties": {"type": "integer", "format": "int64"},
+        "x-kubernetes-map-type": "atomic",
+    }
+
+
 def times(description: str) -> Schema:
     """Moments by resource name."""
     return {

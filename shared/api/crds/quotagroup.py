@@ -16,6 +16,7 @@ from shared.api.crds.parts import (
     Schema,
     atomic,
     condition,
+    counts,
     duration,
     flag,
     label_key_rule,
@@ -358,7 +359,10 @@ def status_schema() -> Schema:
             "workloads": atomic(
                 record(
                     "How many workloads there are here and below.",
-                    {name: number(name) for name in ("pending", "admitted", "ready")},
+                    {
+                        **{name: number(name) for name in ("pending", "admitted", "ready")},
+                        "waiting": counts("Reason: how many wait for it, as counted in the last minutes."),
+                    },
                 )
             ),
             "columns": atomic(

@@ -9,17 +9,18 @@ import pytest
 
 from reconciler.report.status_writer import StatusWriter, pause_after
 from shared.api.patches import Operation
-from shared.api.quotagroup import QuotaGroupStatus
+from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
 from shared.kube.errors import Conflict, Unavailable
 from shared.kube.resources import Resource
 from shared.kube.watch.cache import Changed
+from shared.quota.decide.plan import plan
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
-from tests.builders import NOW, after, running, world
+from tests.builders import NOW, after, pending, running, world
 from tests.shared.kube.servers import until
 
 INTERVAL = timedelta(seconds=1)
@@ -100,6 +101,19 @@ async def test_changes_of_one_moment_are_written_as_one() -> None:
     await until(lambda: bool(client.stored))
     task.cancel()
     assert [each.workloads.admitted for each in client.stored] == [1]
+
+
+async def test_reasons_of_waiting_are_written_once_all_are_counted() -> None:
+    client, state = UnansweredOnce(), ClusterState(QuotaSettings())
+    writer = StatusWriter(cast("Client", client), state, INTERVAL)
+    seen = measure(world("root 8\n  vision 4", [pending("vision", 9)]), NOW)
+    stored = QuotaGroupStatus(workloads=WorkloadCounts(pending=1, waiting={"Held": 1}))
+    state.observe_groups([Changed(None, GroupStatusRecord("u", 1, seen.world.tree["vision"], stored))])
+    await writer._write_all(seen, {})
+    for _ in writer._waits.count(plan(seen), state.faults):
+        pass
+    await writer._write_all(seen, {})
+    assert [each.workloads.waiting for each in client.stored] == [{"Held": 1}, {"NeverFits": 1}]
 
 
 class Guarded:
