@@ -10,10 +10,11 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
@@ -25,22 +26,21 @@ from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest
 from cli.read.questions import read_question
 from dev.controlplane import binaries, cluster
-from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.nodes import NodeSpec
-from dev.controlplane.quotree import installed
+from dev.controlplane.quotree import Quotree, installed
 from dev.controlplane.rest import Rest
 from shared.process.cluster_settings import quota_settings
 from shared.quota.decide.simulate.run import run
 from shared.quota.decide.simulate.what_if import predict
 from shared.quota.measure.inputs.world import PastUse, World
-from shared.quota.model.settings import QuotaSettings
 
 CPUS: Final = 20
 LEAVES: Final = ("a", "b", "c", "d")
 PARENTS: Final = {"a": "p", "b": "p", "c": "root", "d": "root"}
 RECLAIM: Final = {"gracePeriod": "0s", "notice": "0s", "exemptAfterStart": "0s"}
 GROUPS: Final = "/apis/quotree.dev/v1alpha1/quotagroups"
-_PATIENCE: Final = 90.0
+NO_LABELS: Final[Mapping[str, str]] = {}
+_PATIENCE: Final = 180.0
 
 Json = dict[str, Any]
 
@@ -104,23 +104,26 @@ class Edit:
 class LiveTree:
     """A control plane with Quotree, a tree, and Jobs that never end."""
 
-    def __init__(self, control_plane: ControlPlane, settings: QuotaSettings, seed: int) -> None:
-        self._control_plane = control_plane
-        self._settings = settings
+    def __init__(self, quotree: Quotree, settings_file: Path, seed: int) -> None:
+        self.quotree = quotree
+        self._control_plane = control_plane = quotree.cluster
+        self._settings_file = str(settings_file)
+        self._settings = quota_settings(self._settings_file)
         self._dice = Random(seed)
         self._cluster = DirectCluster(rest=control_plane.rest)
         self._past_use: PastUse | None = None
 
     def fill(self, jobs: Sequence[tuple[str, int]]) -> None:
         """Create the tree and Jobs of these groups and sizes."""
-        self._group("p", parent="root", isParent=True, quotas=[{"min": {"cpu": 12}}])
+        self.group("p", parent="root", isParent=True, quotas=[{"min": {"cpu": 12}}])
         for leaf in LEAVES:
-            self._group(leaf, parent=PARENTS[leaf], quotas=[{"min": {"cpu": 6}}])
+            self.group(leaf, parent=PARENTS[leaf], quotas=[{"min": {"cpu": 6}}])
         for number, (group, cpu) in enumerate(jobs):
-            self._job(f"job-{number}", group, cpu)
+            self.job(f"job-{number}", group, cpu)
         self.rest()
 
-    def _group(self, name: str, **spec: Any) -> None:
+    def group(self, name: str, **spec: Any) -> None:
+        """Create a group or change it."""
         metadata = {"name": name}
         self._control_plane.apply(
             yaml.safe_dump(
@@ -128,9 +131,10 @@ class LiveTree:
             )
         )
 
-    def _job(self, name: str, group: str, cpu: int) -> None:
+    def job(self, name: str, group: str, cpu: int, labels: Mapping[str, str] = NO_LABELS) -> None:
+        """Create a Job of one pod."""
         container = {"name": "a", "image": "a", "resources": {"requests": {"cpu": cpu}}}
-        metadata = {"name": name, "namespace": "default", "labels": {"quotree.dev/group": group}}
+        metadata = {"name": name, "namespace": "default", "labels": {"quotree.dev/group": group, **labels}}
         spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
         self._control_plane.apply(
             yaml.safe_dump({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec})
@@ -184,14 +188,14 @@ class LiveTree:
             found = predict(
                 self._world(manifests, now), self._world([_edited(each, name, spec) for each in manifests], now), now
             )
-            before = self._jobs()
+            before = self.jobs()
             status, _ = self._control_plane.rest.request(
                 "PATCH", f"{GROUPS}/{name}", {"spec": spec}, "application/merge-patch+json"
             )
             if status == 200:
                 break
         self.rest()
-        after = self._jobs()
+        after = self.jobs()
         predicted = ({each.key for each in found.starts}, {each.evict.workload.key for each in found.stops})
         depends = {each.key for each in found.depends or ()}
         stopped = {key for key in before.running if after.evictions[key] > before.evictions[key]}
@@ -211,7 +215,20 @@ class LiveTree:
         policy = dice.choice((None, None, None, None, "Hold", "HoldAndDrain"))
         return name, {"quotas": [quota], "stopPolicy": policy}
 
-    def _jobs(self) -> Jobs:
+    def explain(self, job: str) -> Json:
+        """Return what `quotree explain` says of it."""
+        words = ("explain", job, "--settings", self._settings_file, "-o", "json")
+        found: Json = json.loads(self.quotree.command(*words))
+        return found
+
+    def request(self, method: str, path: str, body: Json | None = None, kind: str = "", *, must: bool = True) -> Json:
+        """Ask the API server as an administrator; without `must` it may refuse."""
+        status, answer = self._control_plane.rest.request(method, path, body, *([kind] if kind else []))
+        assert status < 300 or not must, f"{method} {path}: {answer}"
+        return dict(answer)
+
+    def jobs(self) -> Jobs:
+        """Return all Jobs."""
         _, body = self._control_plane.rest.request("GET", "/apis/batch/v1/namespaces/default/jobs")
         running, evictions = set(), {}
         for each in body["items"]:
@@ -235,19 +252,31 @@ def _edited(manifest: Manifest, name: str, spec: Json) -> Manifest:
 
 @contextmanager
 def live_tree(
-    programs: binaries.Binaries, seed: int, jobs: Sequence[tuple[str, int]] | None = None, half_life: str = "0s"
+    programs: binaries.Binaries,
+    seed: int,
+    jobs: Sequence[tuple[str, int]] | None = None,
+    half_life: str = "0s",
+    *,
+    more_nodes: Sequence[NodeSpec] = (),
+    capacity: Mapping[str, str] = NO_LABELS,
 ) -> Iterator[LiveTree]:
-    """A live tree on one node, with these Jobs or with 18 random ones. `half_life`: of past use."""
+    """A live tree on one node and `more_nodes`, with these Jobs or with 18 random ones.
+
+    `half_life`: of past use. `capacity`: settings of it.
+    """
     if jobs is None:
         dice = Random(seed)
         jobs = [(dice.choice(LEAVES), dice.randint(1, 6)) for _ in range(18)]
-    nodes = [NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "64Gi", "pods": "500"})]
-    quota = {"reclaim": RECLAIM, "fairness": {"halfLife": half_life}}
+    nodes = [NodeSpec("node-0", allocatable={"cpu": str(CPUS), "memory": "64Gi", "pods": "500"}), *more_nodes]
+    quota = {"reclaim": RECLAIM, "fairness": {"halfLife": half_life}, "capacity": dict(capacity)}
     serves_past_use = half_life != "0s"
-    with cluster.start(programs, nodes=nodes) as started, installed(started, quota=quota, visibility=serves_past_use):
+    with (
+        cluster.start(programs, nodes=nodes) as started,
+        installed(started, quota=quota, visibility=serves_past_use) as running,
+    ):
         file = started.workdir / "what-if-settings.yaml"
         file.write_text(yaml.safe_dump({"quota": quota}))
-        found = LiveTree(started, quota_settings(str(file)), seed)
+        found = LiveTree(running, file, seed)
         found.fill(jobs)
         yield found
 
