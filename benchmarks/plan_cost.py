@@ -3,19 +3,22 @@
 CPU time of measuring and planning together, median and 99th percentile, in clusters that are full and have long queues.
 "finished" is the cycle in which one Job has ended; "started" is the next one, which sees the starts of that cycle.
 "first" is the first cycle of all: everything measured, and whatever has room started. "resized" is the cycle after the
-capacity has changed, and with it what every group is promised; "edited" the one after an edit of one group's quota.
+capacity has changed, and with it what every group is promised; "edited" the one after an edit of one group's quota,
+"labelled" the one after a flavor got another label.
 "noticed" is the cycle after another Job has arrived, while so many workloads of one leaf are under notice for one Job.
 "reference" is the same small piece of work beside each cycle: as far as it differs between two runs, the machine or the
 interpreter does.
 
-The tree has two levels with 20 leaves to a parent; every group has two flavors of three resources. A leaf's min is too
+The tree has two levels with 20 leaves to a parent; every group has two flavors of three resources, with 500 flavors
+each parent 50 of its own. A leaf's min is too
 small for most of its Jobs, so that many starts borrow. Jobs that end are replaced at the end of their queue.
 """
 
 import argparse
 import gc
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
@@ -36,6 +39,8 @@ from shared.resources import Amount, FlavorResource
 from tests.builders import after, pending, running
 
 FLAVORS: Final = ("a100", "t4")
+FLAVORS_OF_PARENT: Final = 50
+"""Of a shape with many flavors."""
 UNIT: Final = {"cpu": 1000, "memory": 1000, "gpu": 1}
 MIN: Final = 3
 """Units of each flavor that a leaf is promised."""
@@ -57,6 +62,18 @@ class Shape:
     queueing: QueueingStrategy = QueueingStrategy.BEST_EFFORT_FIFO
     all_sizes_differ: bool = False
     pod_sets: int = 1
+    many_flavors: bool = False
+
+    @property
+    def parents(self) -> int:
+        """How many groups hold leaves."""
+        return max(1, self.leaves // LEAVES_PER_PARENT)
+
+    def flavors_of(self, parent: int) -> tuple[str, ...]:
+        """Return the flavors of one parent and its leaves."""
+        if not self.many_flavors:
+            return FLAVORS
+        return tuple(f"f{parent * FLAVORS_OF_PARENT + number}" for number in range(FLAVORS_OF_PARENT))
 
 
 SHAPES: Final = {
@@ -64,6 +81,8 @@ SHAPES: Final = {
     "200-groups-strict": Shape(50_000, 200, QueueingStrategy.STRICT_FIFO),
     "200-groups-all-sizes": Shape(10_000, 200, all_sizes_differ=True),
     "200-groups-pod-sets": Shape(10_000, 200, pod_sets=4),
+    "200-groups-500-flavors": Shape(10_000, 200, all_sizes_differ=True, many_flavors=True),
+    "one-leaf-all-sizes": Shape(50_000, 1, all_sizes_differ=True),
     "2000-groups": Shape(100_000, 2_000),
     "2000-groups-strict": Shape(100_000, 2_000, QueueingStrategy.STRICT_FIFO),
     "2000-groups-all-sizes": Shape(100_000, 2_000, all_sizes_differ=True),
@@ -75,19 +94,21 @@ VICTIMS: Final = {"500-victims": 500, "2000-victims": 2_000}
 def tree_of(shape: Shape) -> Tree:
     """Parents, and the leaves below them."""
     groups = []
-    for parent in range(shape.leaves // LEAVES_PER_PARENT):
-        groups.append(Group(f"p{parent}", is_parent=True, quotas=_quotas(MIN * LEAVES_PER_PARENT)))
+    below = shape.leaves // shape.parents
+    for parent in range(shape.parents):
+        flavors = shape.flavors_of(parent)
+        groups.append(Group(f"p{parent}", is_parent=True, quotas=_quotas(flavors, MIN * below)))
         groups.extend(
-            Group(f"p{parent}-{leaf}", f"p{parent}", quotas=_quotas(MIN), queueing=shape.queueing)
-            for leaf in range(LEAVES_PER_PARENT)
+            Group(f"p{parent}-{leaf}", f"p{parent}", quotas=_quotas(flavors, MIN), queueing=shape.queueing)
+            for leaf in range(below)
         )
     return Tree.of(groups)
 
 
-def _quotas(units: int) -> tuple[Entry, ...]:
+def _quotas(flavors: Sequence[str], units: int) -> tuple[Entry, ...]:
     least = {resource: amount * units for resource, amount in UNIT.items()}
     most = {resource: 5 * amount for resource, amount in least.items()}
-    return tuple(Entry(flavor, min=least, max=most) for flavor in FLAVORS)
+    return tuple(Entry(flavor, min=least, max=most) for flavor in flavors)
 
 
 class Cluster:
@@ -99,11 +120,14 @@ class Cluster:
         self._made = 0
         tree = tree_of(shape)
         self._leaves = [name for name, group in tree.groups.items() if not group.is_parent]
+        leaves_of = Counter(entry.flavor for name in self._leaves for entry in tree[name].quotas)
         capacity = tuple(
-            (flavor, resource, MIN * shape.leaves * amount) for flavor in FLAVORS for resource, amount in UNIT.items()
+            (flavor, resource, MIN * leaves * amount)
+            for flavor, leaves in leaves_of.items()
+            for resource, amount in UNIT.items()
         )
         work = [self._job(self._leaves[number % shape.leaves]) for number in range(shape.jobs)]
-        self.world = World.of(tree, map(Flavor, FLAVORS), work, settings=QuotaSettings(capacity=capacity))
+        self.world = World.of(tree, map(Flavor, leaves_of), work, settings=QuotaSettings(capacity=capacity))
         self._snapshot: Snapshot | None = None
         self._cache = CycleCache()
 
@@ -127,14 +151,19 @@ class Cluster:
 
     def resize(self, units: int) -> None:
         """Let pods that are not managed use so many units of each flavor for every leaf."""
-        use = {resource: units * self._shape.leaves * amount for resource, amount in UNIT.items()}
-        unmanaged = {FlavorResource(flavor, resource): use[resource] for flavor in FLAVORS for resource in use}
+        capacity = self.world.settings.capacity
+        unmanaged = {FlavorResource(flavor, resource): amount // MIN * units for flavor, resource, amount in capacity}
         self.world = replace(self.world, unmanaged=unmanaged)
 
     def edit(self, number: int) -> None:
         """Let that leaf lend nothing any more."""
-        group = replace(self.world.tree[self._leaves[number]], allow_lending=False)
+        group = replace(self.world.tree[self._leaves[number % len(self._leaves)]], allow_lending=number % 2 == 1)
         self.world = replace(self.world, tree=self.world.tree.with_group(group))
+
+    def label(self, number: int) -> None:
+        """Give one flavor another label, which no Job minds."""
+        name = min(self.world.flavors)
+        self.world = replace(self.world, flavors={**self.world.flavors, name: Flavor(name, {"zone": str(number)})})
 
     def rest(self) -> None:
         """Decide until nothing changes any more, or nearly so."""
@@ -190,7 +219,7 @@ def measured(shape: Shape, rounds: int) -> Iterator[tuple[str, list[float]]]:
     yield "finished", finished
     yield "started", started or [0.0]
     yield "reference", reference
-    for what, change in (("resized", cluster.resize), ("edited", cluster.edit)):
+    for what, change in (("resized", cluster.resize), ("edited", cluster.edit), ("labelled", cluster.label)):
         spent = []
         for number in range(EDITS):
             change(number % 2 if what == "resized" else number)
