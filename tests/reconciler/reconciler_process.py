@@ -201,6 +201,11 @@ class Quotree:
         """A group's status."""
         return dict(self.get(f"/apis/{API_VERSION}/quotagroups/{name}").get("status", {}))
 
+    def workload_counts(self, name: str) -> dict[str, Any]:
+        """How many workloads of the group are pending, admitted and ready; empty before they are counted."""
+        counts: dict[str, Any] = self.group_status(name).get("workloads", {})
+        return {word: number for word, number in counts.items() if word != "waiting"}
+
     def known(self, group: str) -> None:
         """Wait until the status shows the group's latest spec: groups and workloads are watched independently."""
         path = f"/apis/{API_VERSION}/quotagroups/{group}"

@@ -35,7 +35,7 @@ def test_pods_that_join_a_started_pod_group_are_admitted_separately(q: Quotree, 
         q.start()
     wait_for(lambda: len(placed(q)) == 2, "one more fits into min", LONG)
     counts = {"pending": 4, "admitted": 2, "ready": 2}
-    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "the others wait", LONG)
+    wait_for(lambda: q.workload_counts("vision") == counts, "the others wait", LONG)
     assert len(held(q)) == 4
     (grown,) = [each for each in q.get(PODS)["items"] if each["metadata"]["name"] in placed(q).keys() - {"seed"}]
     assert (note_of(grown, ADMISSION) or {})["members"] == []
@@ -51,7 +51,7 @@ def test_no_pod_joins_a_held_pod_group(q: Quotree) -> None:
     wait_for(lambda: q.condition("vision", "Stopped").get("reason") == "Hold", "it is on hold", LONG)
     tenant.create(PODS, member("grow", "1"))
     counts = {"pending": 1, "admitted": 1, "ready": 1}
-    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "it waits", LONG)
+    wait_for(lambda: q.workload_counts("vision") == counts, "it waits", LONG)
     assert held(q) == {"grow"}
 
 
@@ -76,7 +76,7 @@ def test_pod_deleted_before_the_start_leaves_its_pod_group(q: Quotree) -> None:
     tenant.create(PODS, kept)
     tenant.create(PODS, member("one", "1", size="2"))
     counts = {"pending": 1, "admitted": 0, "ready": 0}
-    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "the group of two waits", LONG)
+    wait_for(lambda: q.workload_counts("vision") == counts, "the group of two waits", LONG)
     tenant.delete(f"{PODS}/kept")
     try:
         # Before the group is opened: with a start on its way, each pod would be started as it is by then.

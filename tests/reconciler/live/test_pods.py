@@ -57,7 +57,7 @@ def test_a_pod_waits_for_quota(q: Quotree) -> None:
     wait_for(lambda: "first" in placed(q), "the first runs", LONG)
     q.create(PODS, pod("second", "vision"))
     counts = {"pending": 1, "admitted": 1, "ready": 1}
-    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "both are counted", LONG)
+    wait_for(lambda: q.workload_counts("vision") == counts, "both are counted", LONG)
     assert held(q) == {"second"}
     q.delete(f"{PODS}/first")
     wait_for(lambda: "second" in placed(q), "the second runs in its place", LONG)

@@ -71,7 +71,7 @@ def test_cluster_wide_blocking_admits_nothing_until_all_admitted_workloads_are_r
     for name in ("second", "third"):
         q.job(name, "nlp")
     waiting = {"pending": 2, "admitted": 0, "ready": 0}
-    wait_for(lambda: q.group_status("nlp").get("workloads") == waiting, "the others are seen", LONG)
+    wait_for(lambda: q.workload_counts("nlp") == waiting, "the others are seen", LONG)
     before = datetime.now(UTC)
     assert q.running() == {"slow"}
     set_ready(q, "slow", "True")
@@ -197,6 +197,6 @@ def test_readiness_timeout_restarts_after_a_gap_of_watching(q: Quotree) -> None:
     q.group("vision", quotas=[quota(min="4")])
     q.lead(startup={"waitForPodsReady": True, "timeout": "1h", "blockAdmission": "Group"})
     counts = {"pending": 0, "admitted": 1, "ready": 0}
-    wait_for(lambda: q.group_status("vision").get("workloads") == counts, "it is seen, and not ready", LONG)
+    wait_for(lambda: q.workload_counts("vision") == counts, "it is seen, and not ready", LONG)
     assert q.running() == {"old"}
     assert eviction_of(q.get_job("old")) is None
