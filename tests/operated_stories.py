@@ -173,7 +173,8 @@ def _unit(pod: Object) -> str:
 
 
 def _workloads(it: Governed, group: str) -> dict[str, int]:
-    return dict(it.status(group).get("workloads", {}))
+    counts = it.status(group).get("workloads", {})
+    return {word: number for word, number in counts.items() if word != "waiting"}
 
 
 def _lender(namespace: str) -> Object:

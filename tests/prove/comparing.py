@@ -9,6 +9,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
+from shared.resources import Amount
 from tests.prove.random_draw import Dice, Seeded
 from tests.prove.random_inputs import random_inputs
 from tests.prove.turn_inputs import random_turn_inputs
@@ -83,6 +84,9 @@ def _other_orders(snapshot: Snapshot, reference: Reference) -> Iterator[str]:
 def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:
     """The invariants of the engine's numbers that these inputs break."""
     snapshot = measure_inputs(inputs)
+    needs = {
+        (level.child, level.key): level.need for holder in snapshot.turns.holders.values() for level in holder.levels
+    }
     for name, numbers in snapshot.numbers.items():
         if name == SYSTEM:
             continue
@@ -92,7 +96,7 @@ def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:
                 for child in inputs.tree.children(name)
                 if child != SYSTEM
             }
-            for found in _of_group(name, own):
+            for found in _of_group(name, own, needs.get((name, key), 0)):
                 yield f"{name} {key}: {found}"
             for found in _of_division(own, below):
                 yield f"{name} {key}: {found}"
@@ -100,11 +104,12 @@ def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:
     yield from _of_turns(snapshot)
 
 
-def _of_group(name: str, own: Numbers) -> Iterator[str]:
+def _of_group(name: str, own: Numbers, need: Amount) -> Iterator[str]:
+    """`need`: what a turn gives the group; with children that hold more than their ceilings it can be above demand."""
     highest = max(own.ceiling, own.guarantee, own.non_preemptible)
     if name != ROOT and own.runtime > highest:
         yield f"runtime {own.runtime} is above {own.ceiling}, guarantee {own.guarantee}, kept {own.non_preemptible}"
-    if name != ROOT and own.runtime > max(own.demand, own.non_preemptible):
+    if name != ROOT and own.runtime > max(own.demand, own.non_preemptible, need):
         yield f"runtime {own.runtime} is above demand {own.demand} and held {own.non_preemptible}"
 
 

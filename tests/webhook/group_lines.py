@@ -5,7 +5,8 @@ from typing import Any
 
 from dev.controlplane.cluster import ControlPlane
 from shared.api.names import API_VERSION
-from shared.quota.model.tree import ROOT, Group
+from shared.percents import write_percent
+from shared.quota.model.tree import ROOT, Entry, Group
 from shared.resources import write_quantity
 from tests.trees import group, tree
 
@@ -15,17 +16,20 @@ APPLY = "application/apply-patch+yaml"
 
 
 def body_of(drawn: Group) -> dict[str, Any]:
-    def written(amounts: Mapping[str, int]) -> dict[str, str]:
-        return {resource: write_quantity(resource, amount) for resource, amount in amounts.items()}
+    def written(entry: Entry, field: str) -> dict[str, str]:
+        amounts: Mapping[str, int] = getattr(entry, field)
+        percents = entry.percents.get(field, {})
+        as_amounts = {resource: write_quantity(resource, amount) for resource, amount in amounts.items()}
+        return as_amounts | {resource: write_percent(percent) for resource, percent in percents.items()}
 
     limits = {"min": "min", "max": "max", "borrowingLimit": "borrowing_limit", "lendingLimit": "lending_limit"}
     quotas = [
         {
             "flavor": entry.flavor,
             **{
-                key: written(getattr(entry, field))
+                key: written(entry, field)
                 for key, field in (*limits.items(), ("weight", "weight"))
-                if getattr(entry, field)
+                if entry.named(field)
             },
         }
         for entry in drawn.quotas

@@ -1,7 +1,5 @@
 """What changes while work runs or waits: Jobs grown, relabelled and deleted at each step, namespaces, trees."""
 
-from typing import Any
-
 import pytest
 
 from dev.controlplane import cluster
@@ -27,10 +25,6 @@ SLOW = {"demo.quotree.dev/stop-takes": "1s"}
 def used(q: Quotree, group: str) -> str | None:
     entries = q.group_status(group).get("quotas", [])
     return next((each.get("used", {}).get("cpu") for each in entries if each["flavor"] == "default"), None)
-
-
-def counts(q: Quotree, group: str) -> dict[str, Any]:
-    return dict(q.group_status(group).get("workloads", {}))
 
 
 NOTHING = {"pending": 0, "admitted": 0, "ready": 0}
@@ -69,11 +63,11 @@ def test_relabelled_workload_moves_to_its_new_group(q: Quotree) -> None:
         q.group(name, quotas=[quota(min="1", max="1")])
     q.job("runs", "vision")
     q.job("waits", "vision")
-    wait_for(lambda: counts(q, "vision") == {"pending": 1, "admitted": 1, "ready": 1}, "one waits", LONG)
+    wait_for(lambda: q.workload_counts("vision") == {"pending": 1, "admitted": 1, "ready": 1}, "one waits", LONG)
     waits = min(set(q.jobs()) - q.running())
     q.merge(f"{JOBS}/{waits}", {"metadata": {"labels": {GROUP_LABEL: "nlp"}}})
     wait_for(lambda: len(q.running()) == 2, "it starts in its new group", LONG)
-    wait_for(lambda: counts(q, "vision").get("pending") == 0, "vision has only what runs there", LONG)
+    wait_for(lambda: q.workload_counts("vision").get("pending") == 0, "vision has only what runs there", LONG)
     wait_for(lambda: used(q, "nlp") == "1", "it counts there", LONG)
     # The webhook refuses this while it runs; an edit that bypasses it moves it, and the ordinary rules apply.
     runs = next(iter(q.running() - {waits}))
@@ -99,7 +93,7 @@ def test_jobs_deleted_at_any_step_leave_no_use_and_no_claim(q: Quotree) -> None:
         wait_for(lambda: len(q.running()) == 6, "the cluster is full", LONG)
         wait_for(lambda: used(q, "vision") == "6", "all of it is counted", LONG)
         q.job("pending", "vision")
-        wait_for(lambda: counts(q, "vision").get("pending") == 1, "one waits", LONG)
+        wait_for(lambda: q.workload_counts("vision").get("pending") == 1, "one waits", LONG)
         q.delete(f"{JOBS}/pending")
         q.delete(f"{JOBS}/unscheduled")
         wait_for(lambda: used(q, "vision") == "5", "one cpu is free", LONG)
@@ -112,7 +106,7 @@ def test_jobs_deleted_at_any_step_leave_no_use_and_no_claim(q: Quotree) -> None:
         wait_for(lambda: "next" in q.running(), "the next one has its turn", LONG)
         for name in q.jobs():
             q.delete(f"{JOBS}/{name}")
-        wait_for(lambda: counts(q, "root") == NOTHING, "nothing is left", LONG)
+        wait_for(lambda: q.workload_counts("root") == NOTHING, "nothing is left", LONG)
         wait_for(lambda: used(q, "root") == "0", "and no pod", LONG)
         assert history.most_used() <= 6000
         assert list(history.wrongs()) == []
@@ -129,7 +123,9 @@ def test_deleted_namespace_frees_the_quota_of_its_workloads(q: Quotree) -> None:
     q.job("mine", "vision")
     q.delete("/api/v1/namespaces/doomed")
     wait_for(lambda: q.running() == {"mine"}, "the quota of its pods goes to another", LONG)
-    wait_for(lambda: counts(q, "vision") == {"pending": 0, "admitted": 1, "ready": 1}, "nothing of it is left", LONG)
+    wait_for(
+        lambda: q.workload_counts("vision") == {"pending": 0, "admitted": 1, "ready": 1}, "nothing of it is left", LONG
+    )
 
 
 def test_moved_group_keeps_its_workloads_and_follows_the_limits_of_its_new_parent(q: Quotree) -> None:

@@ -63,10 +63,6 @@ def test_start_delayed_past_the_lease_is_not_applied(q: Quotree, proxy: FaultPro
         assert list(history.wrongs()) == []
 
 
-def counts(q: Quotree, group: str) -> dict[str, int]:
-    return dict(q.group_status(group).get("workloads", {}))
-
-
 def test_eviction_put_off_until_its_preemptor_is_deleted_is_not_applied(q: Quotree, proxy: FaultProxy) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="2")])
@@ -82,9 +78,9 @@ def test_eviction_put_off_until_its_preemptor_is_deleted_is_not_applied(q: Quotr
     wait_for(lambda: throttled.committed, "the eviction is put off", LONG)
     q.delete("/apis/batch/v1/namespaces/default/jobs/preemptor")
     wait_for(lambda: "put it off for too long" in q.log.read_text(), "it is given up", LONG)
-    wait_for(lambda: counts(q, "nlp").get("pending") == 0, "the preemptor is seen to be gone", LONG)
+    wait_for(lambda: q.workload_counts("nlp").get("pending") == 0, "the preemptor is seen to be gone", LONG)
     wait_for(lambda: q.metric("quotree_assumptions") == 0, "nothing is on its way", LONG)
     proxy.rules.remove(throttled)
     q.job("next", "nlp", labels={HOLD_LABEL: "true"})
-    wait_for(lambda: counts(q, "nlp").get("pending") == 1, "a later cycle has run", LONG)
+    wait_for(lambda: q.workload_counts("nlp").get("pending") == 1, "a later cycle has run", LONG)
     assert {name: eviction_of(q.get_job(name)) for name in names} == dict.fromkeys(names)

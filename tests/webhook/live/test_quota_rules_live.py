@@ -18,6 +18,8 @@ pytestmark = pytest.mark.timeout(600)
 FLAVORS = f"/apis/{API_VERSION}/resourceflavors"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 STORED_ILLEGAL = "not below a circle"
+OF_CAPACITY = {"amounts below a percent", "a percent min and an amount as max"}
+"""What is refused only where root's capacity is known: it is in the status that a reconciler writes."""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def control_plane(one_replica: Replicas) -> Iterator[ControlPlane]:
     one_replica.use(0)
 
 
-@pytest.mark.parametrize("case", [case for name, case in CASES.items() if name != STORED_ILLEGAL])
+@pytest.mark.parametrize("case", [case for name, case in CASES.items() if name not in {STORED_ILLEGAL, *OF_CAPACITY}])
 def test_edit_is_accepted_at_each_limit_and_refused_beyond(control_plane: ControlPlane, case: Case) -> None:
     store(control_plane, case.before)
     answers = ask_in_every_way(control_plane, case.refused)

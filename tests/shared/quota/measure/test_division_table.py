@@ -1,12 +1,14 @@
 """A group's runtime step by step: every table adds up to what was measured, in random worlds and after changes."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from shared.quota.measure.division_table import division_tables
 from shared.quota.measure.snapshot import Snapshot, measure
-from tests.builders import NOW, after, pending, world
+from shared.quota.model.workload import Turn
+from tests.builders import NOW, after, in_main, pending, world
 from tests.shared.quota.measure.random_worlds import changed_world, random_world
 
 
@@ -58,3 +60,15 @@ def test_root_and_groups_outside_the_tree_have_no_table() -> None:
     snapshot = measure(world("root 8\n  a 4\nlost 4 ^absent"), NOW)
     assert division_tables(snapshot, "root") == []
     assert division_tables(snapshot, "lost") == []
+
+
+def test_a_turn_is_named_where_it_counts_and_nowhere_else() -> None:
+    """What the mins leave goes to the group with the turn first; beside it, memory is divided as always."""
+    waiting = pending("b", {"gpu": 3, "memory": 1}, "large", created=after(-7200))
+    large = replace(waiting, turn=Turn(in_main({"gpu": "default", "memory": "default"}), NOW))
+    small = [pending("a", {"gpu": 1, "memory": 1}, f"small{number}") for number in range(4)]
+    leaf = "default:gpu 0 w1 default:memory 4"
+    groups = f"root default:gpu 4 default:memory 9\n  a {leaf}\n  b {leaf}"
+    tables = division_tables(measure(world(groups, [large, *small]), NOW), "b")
+    assert [(table.key.resource, table.turn) for table in tables] == [("gpu", "b"), ("memory", "")]
+    assert check(measure(world(groups, [large, *small]), NOW)) > 0
