@@ -22,7 +22,10 @@ class TurnSentences:
         if workload.id not in self._heads_of(workload.group):
             return ""
         refusal = why_no_turn(self._snapshot, workload)
-        return "" if refusal is None else sentence_of(refusal)
+        # What a ceiling leaves is said already, as what the workload lacks.
+        if refusal is None or refusal.because is TurnRefusal.CEILING:
+            return ""
+        return sentence_of(refusal)
 
     def _heads_of(self, group: str) -> frozenset[WorkloadId]:
         found = self._heads.get(group)
@@ -34,13 +37,12 @@ class TurnSentences:
 
 
 def sentence_of(refusal: NoTurn) -> str:
-    """Return why a workload has no turn."""
+    """Return why a workload has no turn, if no ceiling is the cause."""
     group, resource = refusal.group, "" if refusal.key is None else refusal.key.resource
     left, requested = write_quantity(resource, refusal.left), write_quantity(resource, refusal.requested)
     until = "" if refusal.until is None else refusal.until.isoformat(timespec="seconds")
     return {
         TurnRefusal.MINS: f"has no turn: the mins leave {left}, it requests {requested}",
-        TurnRefusal.CEILING: f"has no turn: the ceiling of group {group!r} leaves {left}, it requests {requested}",
         TurnRefusal.TAKEN: f"has no turn yet: a workload of group {group!r} has one",
         TurnRefusal.USED_LESS: f"has no turn yet: group {group!r} has used less in proportion to its weight",
         TurnRefusal.WEIGHTLESS: f"has no turn: group {group!r} has weight 0",
