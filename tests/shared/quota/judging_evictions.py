@@ -210,11 +210,9 @@ def _of_strict(judgement: Judgement, gone: Book) -> Iterator[str]:
         victim = evict.workload
         if evict.rule is not EvictionRule.STRICT or victim.admission is None:
             continue
-        over = {
-            key: runtime
-            for key in before.snapshot.numbers[victim.group]
-            if before.used(victim.group, key) > (runtime := before.numbers(victim.group, key).runtime)
-        }
+        numbers = {key: before.numbers(victim.group, key) for key in before.snapshot.numbers[victim.group]}
+        kept = {key: own.runtime + own.spared for key, own in numbers.items()}
+        over = {key: runtime for key, runtime in kept.items() if before.used(victim.group, key) > runtime}
         if not over.keys() & asked(victim, victim.admission.flavors).keys():
             yield f"eviction of {victim.key} (Strict): its leaf is over its runtime only in {list(over)}"
         promised = any(each.work.group == victim.group for each in (*judgement.claims.values(), *judgement.kept))
