@@ -26,7 +26,7 @@ class ShortJob(msgspec.Struct, rename="camel", kw_only=True):
     """NAME or NAMESPACE/NAME."""
     group: str
     requests: dict[str, Quantity] = {}
-    """Of one pod."""
+    """resource → what one pod requests."""
     count: Count | None = None
     parallelism: Count = 1
     priority_class_name: str = ""
@@ -79,7 +79,7 @@ class CaseFileContent(msgspec.Struct, rename="camel"):
     tree: list[str] = []
     """Files and folders with quota objects, nodes, namespaces and priority classes; none: the live cluster's."""
     capacity: list[str] = []
-    """Of root, as in `quotree simulate --capacity`."""
+    """What root has, as in `quotree simulate --capacity`."""
     settings: str = ""
 
 

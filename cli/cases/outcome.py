@@ -8,7 +8,7 @@ from typing import Final
 from cli.cases.case_file import Case, CaseFile, CaseWorkloads, full_name
 from cli.cases.short_jobs import short_job_manifests
 from cli.read.edits import apply_in_order
-from cli.read.findings import find
+from cli.read.findings import find, finding_key
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.questions import Question, read_question
 from shared.api.durations import later
@@ -44,7 +44,7 @@ class CaseOutcome:
     evictions: Mapping[str, Evict]
     waits: Mapping[str, WaitExplanation]
     refused: tuple[Violation, ...]
-    """Of the edits and the new workloads."""
+    """Why edits and new workloads are refused."""
     broken: tuple[Violation, ...]
     """What is wrong with the tree and the load, which no case expects."""
     numbers: Mapping[str, GroupNumbers]
@@ -64,7 +64,7 @@ def live_through(case: Case, setting: CaseSetting, now: datetime) -> CaseOutcome
     submitted = _manifests(case.submit, setting.file)
     after = _question([*setting.tree, *edit.accepted, *staying, *submitted], setting)
     then = later(first.last.now, BETWEEN)
-    refused = [*edit.refused, *_refused(after, {_place(each) for each in broken}, first)]
+    refused = [*edit.refused, *_refused(after, {finding_key(each) for each in broken}, first)]
     second = run(_continued(after.world_at(then), first.world, {each.object for each in refused}), then)
     return CaseOutcome(
         starts=_running(second.world, but=_running(first.world)),
@@ -89,15 +89,11 @@ def _key(manifest: Manifest) -> str:
     return f"{manifest.namespace or 'default'}/{manifest.name}"
 
 
-def _place(violation: Violation) -> tuple[str, str, str]:
-    return violation.rule, violation.object, violation.field
-
-
 def _refused(after: Question, known: set[tuple[str, str, str]], first: SimulationRun) -> Iterator[Violation]:
     """Yield what is wrong with the new workloads: the tree was judged with the edits."""
     capacity, nodes = first.snapshot.capacity, first.snapshot.largest_nodes
     found = find(after.objects, after.workloads, after.settings, capacity, nodes, now=first.last.now)
-    return (each for each in found.violations if _place(each) not in known)
+    return (each for each in found.violations if finding_key(each) not in known)
 
 
 def _continued(world: World, settled: World, refused: set[str]) -> World:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from cli.read.edits import apply_in_order
-from cli.read.findings import find
+from cli.read.findings import find, finding_key
 from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.options import read_moment
@@ -53,9 +53,11 @@ def command(
     after = read_question([*base, *edit.accepted], settings, kinds=kinds, later_wins=True, past_use=past)
     snapshot = measure(after.world_at(now), now)
     nodes = snapshot.largest_nodes
-    known = {_place(each) for each in find(before.objects, before.workloads, settings, None, nodes, now=now).violations}
+    known = {
+        finding_key(each) for each in find(before.objects, before.workloads, settings, None, nodes, now=now).violations
+    }
     violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes, now=now).violations
-    broken = [*edit.refused, *(each for each in violations if _place(each) not in known)]
+    broken = [*edit.refused, *(each for each in violations if finding_key(each) not in known)]
     found = Outlook.of(before.world_at(now), now).prediction(after.world_at(now))
     data = {**prediction_as_data(found), "violations": [each.as_data() for each in broken]}
     _print(data, output)
@@ -68,10 +70,6 @@ def _base(files: tuple[str, ...], source: LiveCluster | None) -> list[Manifest]:
     except NotAllowed as problem:
         other = "`kubectl apply --dry-run=server -f` warns of what stops and starts, by group, where you may edit it"
         raise Problem(f"{problem}; {other} and the visibility API is served") from problem
-
-
-def _place(violation: Any) -> tuple[str, str, str]:
-    return violation.rule, violation.object, violation.field
 
 
 def _print(data: dict[str, Any], output: str) -> None:

@@ -103,6 +103,11 @@ def _sum_up(workloads: list[Workload]) -> rules.GroupWorkloads:
     )
 
 
+def finding_key(violation: Violation) -> tuple[str, str, str]:
+    """Return what is the same of a finding before and after an edit: its rule, object and field."""
+    return violation.rule, violation.object, violation.field
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A finding and its location."""

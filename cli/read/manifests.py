@@ -20,7 +20,7 @@ from shared.problems import Problem
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
 CASES_ENDING: Final = ".test.yaml"
-"""Of files of cases (`quotree test`), which are no manifests."""
+"""Ends the names of files of cases (`quotree test`), which are no manifests."""
 STANDARD_INPUT: Final = "-"
 CLUSTER: Final = "cluster"
 """The file name of objects from the live cluster."""

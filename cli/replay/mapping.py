@@ -48,7 +48,7 @@ class LogMapping(msgspec.Struct, rename="camel"):
     resources: dict[str, str] = {}
     """Resource of the log → resource, such as gres/gpu → nvidia.com/gpu."""
     time_zone: str = "UTC"
-    """Of times without a zone."""
+    """The zone of times that name none."""
     table: TableColumns | None = None
 
     def __post_init__(self) -> None:

@@ -63,7 +63,7 @@ def test_root_and_groups_outside_the_tree_have_no_table() -> None:
 
 
 def test_a_turn_is_named_where_it_counts_and_nowhere_else() -> None:
-    """What the mins leave goes to the group with the turn first; beside it, memory is divided as always."""
+    """What the mins leave goes to the group with the turn first; memory is divided as always."""
     waiting = pending("b", {"gpu": 3, "memory": 1}, "large", created=after(-7200))
     large = replace(waiting, turn=Turn(in_main({"gpu": "default", "memory": "default"}), NOW))
     small = [pending("a", {"gpu": 1, "memory": 1}, f"small{number}") for number in range(4)]
