@@ -80,11 +80,10 @@ def read_settings(
     file: str | None, capacity: Iterable[str], cluster: LiveCluster | None = None, mode: ReclaimMode | None = None
 ) -> QuotaSettings:
     """Return the settings of the file, else of the cluster, else the defaults, overridden by the command line."""
-    settings = live_settings(cluster).quota if cluster is not None and file is None else None
+    settings = quota_settings(file) if cluster is None or file is not None else live_settings(cluster).quota
     if settings is None:
-        settings = quota_settings(file)
-        if cluster is not None and file is None:
-            click.echo("quotree: the cluster's settings cannot be read; using the defaults", err=True)
+        click.echo("quotree: the cluster's settings cannot be read; using the defaults", err=True)
+        settings = QuotaSettings()
     if mode is not None:
         settings = replace(settings, reclaim=replace(settings.reclaim, mode=mode))
     return replace(settings, capacity=read_capacity(capacity))

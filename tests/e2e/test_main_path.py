@@ -157,9 +157,10 @@ def test_a_case_on_the_live_tree_is_what_happens(ask: Asking, tmp_path: Path) ->
     file.write_text(yaml.safe_dump({"cases": [{"name": "one fits", "load": lent, "submit": queued, "expect": expect}]}))
     assert "1 passed, 0 failed" in ask.quotree.command("test", "--live", str(file))
     ask.submit("lent", "vision", 6)
+    ask.until("it borrows", lambda: not ask.is_held("lent"))
     ask.submit("queued", "language", 6)
-    ask.until("one runs and the other is told why not", lambda: not ask.is_held("lent") and ask.is_held("queued"))
-    assert "WaitingForQuota" in ask.quotree.command("pending", "-o", "json")
+    ask.until("the other waits", lambda: "WaitingForQuota" in ask.quotree.command("pending", "-o", "json"))
+    assert ask.is_held("queued")
 
 
 def test_hold_resume_close_and_open_commands_work(ask: Asking) -> None:
