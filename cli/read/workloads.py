@@ -12,8 +12,8 @@ from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.metadata import LONG_AGO, Metadata
 from shared.api.core.pod import Pod, PodSpec
-from shared.quota.model.device_flavors import with_all_devices
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
+from shared.quota.model.devices.flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
 from shared.quota.model.read.pods import (

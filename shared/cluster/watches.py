@@ -43,7 +43,7 @@ from shared.kube.resources import (
 from shared.kube.watch.cache import Change, Project, Undecodable
 from shared.kube.watch.watches import Watches
 from shared.kube.watch.watching import MAY_BE_ABSENT, Watch, WatchSettings
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
 from shared.quota.model.read.groups import read_flavor
 from shared.quota.model.settings import CapacitySource
 from shared.telemetry import get_logger

@@ -28,8 +28,8 @@ from shared.kube.resources import (
 from shared.kube.watch.cache import Change, Sink, transitions
 from shared.kube.watch.watches import Watches
 from shared.kube.watch.watching import MAY_BE_ABSENT, Watch
-from shared.quota.model.device_resources import DeviceResources
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts, Transition
 from shared.quota.model.read.pods import is_covered

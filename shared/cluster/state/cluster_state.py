@@ -26,7 +26,7 @@ from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import OverSince, World
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode

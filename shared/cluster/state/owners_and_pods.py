@@ -20,7 +20,7 @@ from shared.cluster.state.workloads.reader import WorkloadReader
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Group

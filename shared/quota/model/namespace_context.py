@@ -15,8 +15,8 @@ from shared.api.core.namespace import Namespace
 from shared.api.core.priority import Priorities, PriorityClass
 from shared.api.core.resource_claim import ClaimDevices
 from shared.api.core.runtimeclass import RuntimeClass
-from shared.quota.model.device_resources import DeviceResources
-from shared.quota.model.devices import DeviceRef, DeviceSource, NamespaceDevices
+from shared.quota.model.devices.claims import DeviceRef, DeviceSource, NamespaceDevices
+from shared.quota.model.devices.resources import DeviceResources
 
 NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 

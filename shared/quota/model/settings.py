@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.resources import DeviceResources
 from shared.resources import Amount, FlavorResource
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from shared.process.quota_settings import QuotaSettingsFile
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.settings import (
     BlockAdmission,
     CapacitySource,

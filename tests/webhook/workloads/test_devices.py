@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from shared.api.core.resource_claim import ClaimDevices
-from shared.quota.model.device_resources import DeviceResources
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group

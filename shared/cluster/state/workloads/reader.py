@@ -10,7 +10,7 @@ from shared.cluster.state.observed.job_pods import PodSums
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.admissions import why_no_admission
-from shared.quota.model.device_flavors import with_all_devices
+from shared.quota.model.devices.flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, PodRequest, Reading
 from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet

@@ -17,7 +17,7 @@ from shared.quota.measure.static.pod_set_choices import (
     totals_of_each,
 )
 from shared.quota.measure.static.potential_available import UNBOUND, Bound
-from shared.quota.model.device_resources import DeviceResources, on_nodes
+from shared.quota.model.devices.resources import DeviceResources, on_nodes
 from shared.quota.model.eligibility import (
     ABSENT,
     Codependent,

@@ -19,8 +19,8 @@ from shared.cluster.state.observed.projections import (
     project_pod,
 )
 from shared.kube.watch.cache import Changed
-from shared.quota.model.device_resources import DeviceResources
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group

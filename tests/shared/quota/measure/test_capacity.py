@@ -6,7 +6,7 @@ import pytest
 
 from shared.quota.measure.snapshot import measure
 from shared.quota.measure.static.capacity import FlavorMatcher, compute_capacity
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings

@@ -9,7 +9,7 @@ import pytest
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload

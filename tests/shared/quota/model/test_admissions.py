@@ -3,7 +3,7 @@
 import pytest
 
 from shared.quota.model.admissions import why_no_admission
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from tests.builders import pending, running

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from shared.quota.model.device_flavors import with_all_devices
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.flavors import with_all_devices
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.settings import QuotaSettings, Uncovered
 from shared.quota.model.tree import Entry, Group
 from tests.builders import pending, running

@@ -7,8 +7,8 @@ import pytest
 from shared.api.core.job import read_job
 from shared.api.core.pod import PodResourceClaim, read_pod_with_claims
 from shared.api.core.resource_claim import ClaimDevices
-from shared.quota.model.device_resources import DeviceResources
-from shared.quota.model.devices import DeviceRef, DeviceSource, refs_of
+from shared.quota.model.devices.claims import DeviceRef, DeviceSource, refs_of
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts
 from shared.quota.model.read.jobs import Reading, workload_of_job
 from shared.quota.model.read.pods import workload_of_pod, workload_of_pod_group

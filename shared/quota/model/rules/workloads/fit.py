@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
 from shared.quota.model.amounts.resolution import min_in
-from shared.quota.model.device_resources import on_nodes
+from shared.quota.model.devices.resources import on_nodes
 from shared.quota.model.eligibility import codependent_sets, why_not_placed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of

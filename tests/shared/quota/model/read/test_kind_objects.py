@@ -6,8 +6,8 @@ import pytest
 
 from shared.api.core.namespace import read_namespace
 from shared.api.core.resource_claim import ClaimDevices
-from shared.quota.model.device_resources import DeviceResources
-from shared.quota.model.devices import DeviceSource
+from shared.quota.model.devices.claims import DeviceSource
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.namespace_context import NamespaceContext, NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, Reading
 from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet, SeenPods, workload_of_kind

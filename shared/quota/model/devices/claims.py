@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shared.api.core.pod import PodResourceClaim
 from shared.api.core.resource_claim import ClaimDevices
-from shared.quota.model.device_resources import DeviceResources
+from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.tree import Amounts
 from shared.resources import MAX_AMOUNT
 

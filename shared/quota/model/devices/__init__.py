@@ -1,0 +1,1 @@
+"""Devices that pods request by ResourceClaims: which they are, as which resources they count, and in which flavors."""
