@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.api.review import write_allowed, write_denied
 from shared.quota.model import rules
 from shared.quota.model.rules import Findings, Violation

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 from cli.convert.draft import QuotaGroupDraft, parents_first
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
+from shared.api.json.reading import ResourceList, Unreadable
 from shared.api.names import GROUP_LABEL
-from shared.api.reading import ResourceList, Unreadable
 from shared.problems import Problem
 from shared.quota.model.tree import DEFAULT, ROOT, SYSTEM
 from shared.resources import Amount, QuantityError, read_amount

@@ -11,7 +11,7 @@ from cli.convert.queued_workloads import Dialect, convert_workloads, workloads_o
 from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 
 API: Final = "scheduling.run.ai/"
 DIALECT: Final = Dialect(

@@ -8,7 +8,7 @@ from cli.convert.draft import QuotaGroupDraft, cover_requested
 from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.reading import ResourceList, View, reader
+from shared.api.json.reading import ResourceList, View, reader
 from shared.quota.model.tree import DEFAULT_FLAVOR
 from shared.resources import Amount
 

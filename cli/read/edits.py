@@ -8,7 +8,7 @@ from cli.read.findings import context_of
 from cli.read.manifests import Manifest
 from cli.read.questions import Question
 from cli.read.workloads import read_tree
-from shared.api.reading import Unreadable
+from shared.api.json.reading import Unreadable
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor_manifest, read_group_manifest

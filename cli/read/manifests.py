@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from shared.api.duplicate_keys import find_duplicate_key
+from shared.api.json.duplicate_keys import find_duplicate_key
 from shared.kinds.kind import Kind
 from shared.problems import Problem
 

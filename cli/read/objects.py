@@ -20,9 +20,9 @@ from shared.api.core.resource_claim import (
     read_resource_claim_template,
 )
 from shared.api.core.runtimeclass import RuntimeClass, read_runtime_class
+from shared.api.json.reading import Unreadable
+from shared.api.json.unread import BAD_FIELD
 from shared.api.quotagroup import QuotaGroupStatus, read_quota_group
-from shared.api.reading import Unreadable
-from shared.api.unread import BAD_FIELD
 from shared.kinds.kind import Kinds
 from shared.kinds.kind_object import KindObject
 from shared.kinds.reading import read_kind_object

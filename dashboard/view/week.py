@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.view.frame import Frame
-from shared.api.reading import write_moment
+from shared.api.json.reading import write_moment
 from shared.json_data import Json
 from shared.percents import write_percent
 from shared.quota.model.in_force import amendments_at, group_in_force, next_border

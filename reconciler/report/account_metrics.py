@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from shared.api.reading import aware
+from shared.api.json.reading import aware
 from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.periods import milliseconds

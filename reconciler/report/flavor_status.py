@@ -10,7 +10,7 @@ import msgspec
 
 from shared.api.conditions import Condition
 from shared.api.flavor import ResourceFlavor, ResourceFlavorStatus
-from shared.api.patches import add, test
+from shared.api.json.patches import add, test
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Conflict, NotFound
 from shared.kube.resources import RESOURCE_FLAVORS

@@ -11,6 +11,7 @@ import msgspec
 
 from reconciler.report.flavor_status import nodes_of_group
 from shared.api.conditions import Condition
+from shared.api.json.reading import ResourceList
 from shared.api.quotagroup import (
     MAX_LARGEST_NODES,
     PercentStatus,
@@ -20,7 +21,6 @@ from shared.api.quotagroup import (
     write_columns,
     write_quotas,
 )
-from shared.api.reading import ResourceList
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.percents import write_percent
 from shared.quota.measure.counts import Counts

@@ -16,7 +16,7 @@ from reconciler.report.flavor_status import FlavorStatusWriter, flavors_without_
 from reconciler.report.group_status import status_of
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.measures.wait_counts import WaitCounts
-from shared.api.patches import add, test
+from shared.api.json.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.cluster.state.cluster_state import ClusterState

@@ -9,9 +9,9 @@ from datetime import timedelta
 from typing import Final, NamedTuple, NoReturn
 
 from shared.api.core.metadata import QuotaMetadata
+from shared.api.json.patches import add, test
+from shared.api.json.reading import View
 from shared.api.names import IN_USE
-from shared.api.patches import add, test
-from shared.api.reading import View
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, NotFound
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS, Resource

@@ -15,8 +15,8 @@ from reconciler.write.pod_evictions import PodEvictions
 from reconciler.write.sorts.registry import writes_of
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import DONE, Spawn, WriteQueue
+from shared.api.json.patches import Operation
 from shared.api.names import ADMISSION, EVICTION, NOTICE, REQUEUE, TURN
-from shared.api.patches import Operation
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.workloads.object_store import PodRef

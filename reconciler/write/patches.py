@@ -22,6 +22,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.placement import read_placement, write_toleration
 from shared.api.core.pod import Pod
 from shared.api.injection import NOTHING, placement_operations
+from shared.api.json.patches import Operation, add, remove, test
 from shared.api.names import (
     ADMISSION,
     GATE,
@@ -36,7 +37,6 @@ from shared.api.names import (
     TURN,
     WAITING,
 )
-from shared.api.patches import Operation, add, remove, test
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import set_name, suspend_operations, template_operations

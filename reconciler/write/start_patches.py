@@ -8,8 +8,8 @@ from functools import partial
 
 from reconciler.write.annotations import write_turn
 from reconciler.write.sorts.registry import writes_of
+from shared.api.json.patches import Operation
 from shared.api.names import ADMISSION, TURN
-from shared.api.patches import Operation
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.cluster.state.sorts.sort import WorkloadObject

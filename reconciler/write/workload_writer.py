@@ -16,7 +16,7 @@ from typing import Final
 
 from reconciler.write.sorts.registry import writes_of
 from shared.api.core.metadata import Metadata
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.workloads.object_store import PodRef

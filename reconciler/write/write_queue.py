@@ -10,7 +10,7 @@ from typing import Any, Final
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write.workload_writer import WRITTEN, WorkloadWriter, WriteOutcome, WriteResult
 from shared.api.durations import later
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.workloads.cache import WorkloadCache

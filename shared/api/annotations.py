@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from shared.api.duplicate_keys import find_duplicate_key
 from shared.api.durations import later
+from shared.api.json.duplicate_keys import find_duplicate_key
+from shared.api.json.reading import View
 from shared.api.names import ADMISSION, EVICTION, INJECTED, MAIN_POD_SET, NOTICE, REQUEUE, TURN, WAITING
-from shared.api.reading import View
 
 AnnotationText = Annotated[str, msgspec.Meta(max_length=512)]
 Time = Annotated[datetime, msgspec.Meta(tz=True)]

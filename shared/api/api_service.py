@@ -8,7 +8,7 @@ import base64
 from datetime import datetime
 from typing import Any, Final
 
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 
 VISIBILITY_GROUP: Final = "visibility.quotree.dev"
 VISIBILITY_VERSION: Final = "v1alpha1"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from shared.api.reading import View
+from shared.api.json.reading import View
 
 
 class Condition(View, frozen=True):

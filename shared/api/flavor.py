@@ -2,7 +2,7 @@
 
 from shared.api.conditions import Condition
 from shared.api.core.metadata import QuotaMetadata
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 
 
 class TaintSpec(View, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 from shared.api.annotations import InjectedAnnotation, InjectedPlacement
 from shared.api.core.placement import Placement, write_toleration
 from shared.api.core.pod import PodSpec
-from shared.api.patches import FieldPath, Operation, add, drop_members, remove, set_members
+from shared.api.json.patches import FieldPath, Operation, add, drop_members, remove, set_members
 
 NOTHING: Final = InjectedAnnotation()
 

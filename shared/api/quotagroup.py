@@ -11,7 +11,7 @@ import msgspec
 
 from shared.api.conditions import Condition
 from shared.api.core.metadata import QuotaMetadata
-from shared.api.reading import ResourceList, View, reader
+from shared.api.json.reading import ResourceList, View, reader
 from shared.resources import read_amount, write_quantity
 
 MAX_LARGEST_NODES: Final = 16

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.api.duplicate_keys import find_duplicate_key
-from shared.api.reading import View
+from shared.api.json.duplicate_keys import find_duplicate_key
+from shared.api.json.reading import View
 
 API_VERSION: Final = "admission.k8s.io/v1"
 MAX_WARNING: Final = 256

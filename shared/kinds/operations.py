@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from shared.api.annotations import InjectedAnnotation
 from shared.api.injection import selector_operations, toleration_operations
+from shared.api.json.patches import Operation, add, pointer, set_members
 from shared.api.names import MAIN_POD_SET, POD_SET_LABEL, UNIT_LABEL
-from shared.api.patches import Operation, add, pointer, set_members
 from shared.kinds.kind_object import KindObject, KindPodSet, ObjectField
 from shared.kinds.paths import Pointer
 

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from shared.api.core.pod import PodSpec
+from shared.api.json.reading import without_nulls
 from shared.api.names import MAIN_POD_SET, MAX_POD_SETS
-from shared.api.reading import without_nulls
 from shared.kinds.expressions import ExpressionProblem
 from shared.kinds.kind import Absent, Kind, PodSetRule
 from shared.kinds.kind_object import KindPodSet, ObjectField, member_at

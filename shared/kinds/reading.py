@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import Unreadable, reader
+from shared.api.json.reading import Unreadable, reader
 from shared.kinds.expressions import ExpressionProblem
 from shared.kinds.kind import Gate, Kind
 from shared.kinds.kind_object import KindObject, ObjectField, member_at

@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any, Final
 
-from shared.api.reading import View
+from shared.api.json.reading import View
 from shared.api.review import User
 from shared.kube.access_review import KeptAnswers, may
 from shared.kube.client import Client

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from shared.api.durations import SHORTEST_RUN_TIME, write_duration
-from shared.api.reading import Int32
+from shared.api.json.reading import Int32
 from shared.quota.model.devices.resources import DeviceResources
 from shared.quota.model.lifecycle import above_maximum, written_name
 from shared.quota.model.rules.groups.names import is_resource_name

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from shared.api.reading import write_moment
+from shared.api.json.reading import write_moment
 from shared.quota.model.in_force import Amendment, amendments_at
 from shared.quota.model.in_force.amendments import amendments_after
 from shared.quota.model.tree import Group

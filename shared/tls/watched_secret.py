@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, Conflict
 from shared.kube.resources import SECRETS

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shared.api.reading import Unreadable
+from shared.api.json.reading import Unreadable
 from shared.api.review import BadReview, Review, read_review
 from shared.kube.errors import ApiError
 from shared.quota.model.rules import Violation

@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from shared.api.json.reading import Unreadable
 from shared.api.names import IN_USE
-from shared.api.reading import Unreadable
 from shared.api.review import Review, ReviewOperation
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor, read_group

@@ -11,8 +11,8 @@ from datetime import datetime
 import msgspec
 
 from shared.api.core.metadata import LONG_AGO
+from shared.api.json.reading import ResourceList, Unreadable
 from shared.api.quotagroup import read_quota_group
-from shared.api.reading import ResourceList, Unreadable
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS, RESOURCE_FLAVORS
 from shared.kube.watch.cache import Change, transitions

@@ -10,8 +10,8 @@ import secrets
 from datetime import datetime
 from typing import Final
 
-from shared.api.patches import Operation, add
-from shared.api.reading import read_time, write_time
+from shared.api.json.patches import Operation, add
+from shared.api.json.reading import read_time, write_time
 from shared.tls.rotation import Contents
 from webhook.tls.configurations import WebhookEntry, route_of_entry
 

@@ -3,7 +3,7 @@
 import base64
 from datetime import datetime, timedelta
 
-from shared.api.patches import Operation, add
+from shared.api.json.patches import Operation, add
 from shared.tls.rotation import TrustedSince
 from webhook.tls.configurations import WebhookConfigurations, WebhookEntry
 

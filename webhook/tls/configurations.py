@@ -6,8 +6,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from shared.api import names
-from shared.api.patches import Operation, test
-from shared.api.reading import View, reader
+from shared.api.json.patches import Operation, test
+from shared.api.json.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.errors import Conflict
 from shared.kube.resources import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource

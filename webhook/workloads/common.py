@@ -6,6 +6,7 @@ from typing import Final
 from shared.api.annotations import InjectedAnnotation
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
+from shared.api.json.patches import Operation, drop_members, set_members
 from shared.api.names import (
     FLAVOR_LABEL,
     GROUP_LABEL,
@@ -22,7 +23,6 @@ from shared.api.names import (
     USER,
     is_person,
 )
-from shared.api.patches import Operation, drop_members, set_members
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings, Violation
 from shared.quota.model.rules.workloads.children import check_child_kept, check_unit
 from shared.quota.model.rules.workloads.object_size import check_size, object_size

@@ -11,8 +11,8 @@ from typing import Final
 
 from shared.api.core.metadata import Metadata, OwnerReference
 from shared.api.core.pod import read_pod
+from shared.api.json.reading import Unreadable, View, reader
 from shared.api.names import JOB_OWNER_LABEL
-from shared.api.reading import Unreadable, View, reader
 from shared.api.review import Review, ReviewOperation
 from shared.kinds.reading import read_kind_object
 from shared.kube.client import Client

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import msgspec
 
 from shared.api.core.metadata import Metadata, OwnerReference
+from shared.api.json.reading import View, reader
 from shared.api.names import GROUP_LABEL
-from shared.api.reading import View, reader
 from shared.kinds.kind import Kind, Kinds
 from shared.kinds.reading import read_kind_object
 from shared.kube.client import Client

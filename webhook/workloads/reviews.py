@@ -11,8 +11,8 @@ from typing import Any
 
 from shared.api.annotations import InjectedAnnotation, write_annotation
 from shared.api.injection import NOTHING
+from shared.api.json.patches import Operation
 from shared.api.names import HOLD_LABEL, REQUEUE, TRUE
-from shared.api.patches import Operation
 from shared.api.review import Review, ReviewOperation
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings
 from shared.quota.model.rules.workloads.changed_workload import (

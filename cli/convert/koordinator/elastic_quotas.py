@@ -17,7 +17,7 @@ from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.core.metadata import Metadata
-from shared.api.reading import ResourceList, View, reader
+from shared.api.json.reading import ResourceList, View, reader
 from shared.problems import Problem
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from cli.convert.conversion import Conversion, read_object
 from cli.convert.draft import NamedParent, QuotaGroupDraft
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
+from shared.api.json.reading import View, reader
 from shared.api.names import API_VERSION
-from shared.api.reading import View, reader
 from shared.quota.model.tree import DEFAULT_FLAVOR
 
 API: Final = "quota.koordinator.sh/"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 
 
 class ResourceQuotaView(View, frozen=True):

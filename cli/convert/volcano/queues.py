@@ -21,8 +21,8 @@ from cli.convert.weights import Weights
 from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
+from shared.api.json.reading import ResourceList, View, reader
 from shared.api.names import PREEMPTIBLE_LABEL
-from shared.api.reading import ResourceList, View, reader
 from shared.quota.model.tree import StopPolicy
 
 API: Final = "scheduling.volcano.sh/"

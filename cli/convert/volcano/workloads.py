@@ -10,8 +10,8 @@ from cli.convert.queued_workloads import Dialect, convert_workloads, names_no_qu
 from cli.convert.workload_labels import note_governing
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
+from shared.api.json.reading import View, reader
 from shared.api.names import GROUP_LABEL
-from shared.api.reading import View, reader
 
 BATCH: Final = "batch.volcano.sh/"
 DEFAULT_QUEUE: Final = "default"

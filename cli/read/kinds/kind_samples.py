@@ -9,9 +9,9 @@ import jsonpatch
 from cli.read.manifests import Manifest, read_manifests
 from shared.api.annotations import InjectedAnnotation, InjectedPlacement
 from shared.api.injection import NOTHING
+from shared.api.json.patches import Operation
+from shared.api.json.reading import Unreadable
 from shared.api.names import MAIN_POD_SET
-from shared.api.patches import Operation
-from shared.api.reading import Unreadable
 from shared.kinds.descriptor import KindEntry
 from shared.kinds.kind import Kind, Kinds, PodSetRule, compile_kind
 from shared.kinds.kind_object import KindObject

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from shared.api.json.reading import ResourceList
 from shared.api.quotagroup import PercentStatus, QuotaGroup, QuotaStatus
-from shared.api.reading import ResourceList
 from shared.problems import Problem
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource, read_amount

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from shared.api.reading import Unreadable
+from shared.api.json.reading import Unreadable
 from shared.cluster.state.observed.projections import GroupStatusRecord, project_group
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from reconciler.visibility.copies.edits import EditedObjects
 from reconciler.visibility.objects.observed import ObservedPlan
-from shared.api.reading import write_moment
+from shared.api.json.reading import write_moment
 from shared.cluster.state.cluster_state import ClusterState
 from shared.json_data import Json
 from shared.kube.watch.cache import Changed

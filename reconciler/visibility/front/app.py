@@ -13,7 +13,7 @@ from reconciler.visibility.front.metrics import VisibilityMetrics
 from reconciler.visibility.front.server import KnownProxy, VisibilityServer
 from reconciler.visibility.front.what_ifs import WhatIfs
 from shared.api.api_service import ApiServiceReference
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 from shared.kube.client import Client
 from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watch.cache import Change, transitions

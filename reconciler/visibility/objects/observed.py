@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from shared.api.reading import write_moment
+from shared.api.json.reading import write_moment
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.snapshot import Snapshot
 

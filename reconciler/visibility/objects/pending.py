@@ -7,8 +7,8 @@ from reconciler.visibility.objects.kinds import API_VERSION, PENDING, amount_tex
 from reconciler.visibility.objects.naming import object_name
 from reconciler.visibility.objects.observed import ObservedPlan
 from shared.api.group_selector import ALL_GROUPS, GroupSelector
+from shared.api.json.reading import write_moment
 from shared.api.names import GROUP_LABEL
-from shared.api.reading import write_moment
 from shared.json_data import Json
 from shared.quota.decide.explain.pending_rows import Place
 from shared.quota.model.workload import Workload, namespace_of

@@ -2,7 +2,7 @@
 
 from reconciler.write import patches
 from reconciler.write.sorts.sort import FlavorsOf, PodSetOf, WriteSort
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kinds.kind_object import KindObject
 from shared.kube.resources import Resource, resource_of_kind

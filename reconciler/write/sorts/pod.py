@@ -3,8 +3,8 @@
 from reconciler.write import patches
 from reconciler.write.sorts.sort import FlavorsOf, PodSetOf, WriteSort
 from shared.api.core.pod import Pod
+from shared.api.json.patches import Operation
 from shared.api.names import MAIN_POD_SET, NOTICE, TURN
-from shared.api.patches import Operation
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.kube.resources import PODS, Resource
 from shared.quota.decide.decisions import Start

@@ -6,7 +6,7 @@ from typing import Generic
 
 from reconciler.write.patches import Guard
 from shared.api.core.pod import Pod
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.cluster.state.expected.unwritten import AnnotationPatch
 from shared.cluster.state.sorts.sort import T
 from shared.kube.resources import Resource

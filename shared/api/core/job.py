@@ -7,8 +7,8 @@ from typing import Final
 from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
+from shared.api.json.reading import Int32, View, reader
 from shared.api.names import JOB_CONTROLLER
-from shared.api.reading import Int32, View, reader
 
 _MAX_INDEXES_TEXT: Final = 1 << 20
 _OVER: Final = ("Complete", "Failed")

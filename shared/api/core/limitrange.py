@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import ResourceList, View, reader
+from shared.api.json.reading import ResourceList, View, reader
 
 
 class LimitRangeItem(View, frozen=True):

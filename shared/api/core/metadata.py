@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from shared.api.json.reading import View, aware
 from shared.api.names import IN_USE, UNIT_LABEL
-from shared.api.reading import View, aware
 
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """The creation time of an object that was never created, such as one in a file."""

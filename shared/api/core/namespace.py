@@ -1,7 +1,7 @@
 """What a namespace says: its labels, which decide whether its workloads are managed."""
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 
 
 class Namespace(View, frozen=True):

@@ -7,7 +7,7 @@ from typing import Final
 from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
 from shared.api.core.placement import Taint
-from shared.api.reading import ResourceList, View, aware, reader
+from shared.api.json.reading import ResourceList, View, aware, reader
 from shared.resources import Amount, read_amount
 
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)

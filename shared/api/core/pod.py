@@ -7,8 +7,8 @@ import msgspec
 
 from shared.api.conditions import ObservedCondition, is_true
 from shared.api.core.metadata import Metadata
+from shared.api.json.reading import Int32, ResourceList, View, reader
 from shared.api.names import GATE
-from shared.api.reading import Int32, ResourceList, View, reader
 
 
 class ResourceNeeds(View, frozen=True):

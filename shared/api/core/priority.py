@@ -7,7 +7,7 @@ from typing import Final
 
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
-from shared.api.reading import Int32, View, reader
+from shared.api.json.reading import Int32, View, reader
 
 BUILT_IN: Final[Mapping[str, int]] = MappingProxyType(
     {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 from shared.resources import MAX_AMOUNT, Amount
 
 RESOURCE_API: Final = "resource.k8s.io/v1"

@@ -1,7 +1,7 @@
 """What running a pod costs beside its containers: the overhead of its RuntimeClass."""
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import ResourceList, View, reader
+from shared.api.json.reading import ResourceList, View, reader
 
 
 class Overhead(View, frozen=True):

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from shared.api.json.reading import aware
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.api.reading import aware
 from shared.quota.measure.accounts.account_book import INTERVAL, AccountBook
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.written_accounts import write_account

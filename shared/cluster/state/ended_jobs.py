@@ -10,7 +10,7 @@ import msgspec
 
 from shared.api.annotations import EvictionAnnotation, read_annotations
 from shared.api.core.job import Job, JobStatus
-from shared.api.reading import aware
+from shared.api.json.reading import aware
 from shared.quota.measure.accounts.leaf_use import EndedUse, summed
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.inputs.workload_set import amounts_in

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from shared.api.reading import write_time
+from shared.api.json.reading import write_time
 from shared.kube.resources import EVENTS
 
 LONGEST_NAME = 128

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from shared.api.reading import write_time
+from shared.api.json.reading import write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from shared.kube.lead.election_settings import ElectionSettings

@@ -10,7 +10,7 @@ from typing import Any
 
 from shared.api.annotations import InjectedAnnotation
 from shared.api.core.placement import Placement, Taint, Toleration, write_toleration
-from shared.api.unread import Unread
+from shared.api.json.unread import Unread
 from shared.quota.model.tree import DEFAULT_FLAVOR
 
 

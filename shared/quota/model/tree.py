@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final
 
 from shared.api.core.selectors import LabelSelector
-from shared.api.unread import Unread
+from shared.api.json.unread import Unread
 from shared.percents import Percent
 from shared.quota.model.budgets.budget import Budget, SpentBudget
 from shared.quota.model.settings import BlockAdmission, ReclaimMode

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from cli.commands import report
+from shared.api.json.patches import add, test
 from shared.api.names import API_VERSION
-from shared.api.patches import add, test
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(500)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from reconciler.report.status_writer import StatusWriter, pause_after
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import GroupStatusRecord

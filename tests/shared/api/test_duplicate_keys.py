@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.duplicate_keys import find_duplicate_key
+from shared.api.json.duplicate_keys import find_duplicate_key
 
 TWICE: dict[str, tuple[bytes, str]] = {
     "at the top": (b'{"kind":"A","kind":"B"}', "kind"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shared.api.core.limitrange import container_defaults, read_limit_range
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request, unrequested
-from shared.api.reading import reader
+from shared.api.json.reading import reader
 from shared.resources import QuantityError
 
 read_spec = reader(PodSpec)

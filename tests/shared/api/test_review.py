@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.patches import add, drop_members, pointer, remove, set_members
+from shared.api.json.patches import add, drop_members, pointer, remove, set_members
 from shared.api.review import (
     BadReview,
     ReviewOperation,

@@ -10,7 +10,7 @@ from shared.api.core.node import allocatable, read_node
 from shared.api.core.placement import ANYWHERE, Placement, Requirement, Toleration, read_placement, write_toleration
 from shared.api.core.pod import PodSpec, read_pod
 from shared.api.core.priority import Priorities, read_priority_class
-from shared.api.reading import Unreadable, read_time, reader, write_time
+from shared.api.json.reading import Unreadable, read_time, reader, write_time
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 read_spec = reader(PodSpec)

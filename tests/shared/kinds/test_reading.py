@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shared.api.reading import Unreadable
+from shared.api.json.reading import Unreadable
 from shared.kinds.kind import compile_kind
 from shared.kinds.reading import read_kind_object
 from tests.shared.kinds.objects import entry, jobset, preset, pytorchjob, read, replicated, sizes, template

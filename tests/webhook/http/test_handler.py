@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from shared.api.reading import Unreadable
+from shared.api.json.reading import Unreadable
 from shared.api.review import Review
 from shared.kube.errors import Unavailable
 from shared.quota.model.rules import Violation

@@ -5,7 +5,7 @@ individually. See docs/specification.md §13.3.
 """
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import View, reader
+from shared.api.json.reading import View, reader
 from shared.api.review import Review, ReviewOperation
 from webhook.verdicts import YES, Verdict, verdict_of
 from webhook.workloads.common import allow_child, check_label

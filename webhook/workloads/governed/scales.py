@@ -1,7 +1,7 @@
 """Reviews of the scale subresource of governed kinds: no managed object is raised by it. Pure."""
 
 from shared.api.core.metadata import Metadata
-from shared.api.reading import Int32, View, reader
+from shared.api.json.reading import Int32, View, reader
 from shared.api.review import Review
 from shared.quota.model.rules.findings import Findings
 from shared.quota.model.rules.workloads.governed_kind import check_scale

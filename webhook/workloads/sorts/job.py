@@ -10,8 +10,8 @@ import msgspec
 from shared.api.annotations import InjectedAnnotation
 from shared.api.core.job import Job, read_job
 from shared.api.injection import NOTHING, placement_operations
+from shared.api.json.patches import Operation, add
 from shared.api.names import REPLACEMENT
-from shared.api.patches import Operation, add
 from shared.quota.model.flavor import injection
 from shared.quota.model.flavor_placement import conflicts, find_flavors, only_flavors, own_placement
 from shared.quota.model.rules.findings import Findings, Violation

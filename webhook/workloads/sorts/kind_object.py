@@ -9,7 +9,7 @@ from functools import cached_property
 
 import msgspec
 
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.kinds.kind import Kind
 from shared.kinds.kind_object import KindObject
 from shared.kinds.operations import suspend_operations

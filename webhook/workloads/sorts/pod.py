@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from shared.api.core.pod import Pod, read_pod
+from shared.api.json.patches import Operation, add
 from shared.api.names import GATE, JOB_OWNER_LABEL
-from shared.api.patches import Operation, add
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.read.pods import is_covered
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings

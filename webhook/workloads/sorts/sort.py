@@ -7,7 +7,7 @@ from typing import Generic
 import msgspec
 
 from shared.api.annotations import InjectedAnnotation
-from shared.api.patches import Operation
+from shared.api.json.patches import Operation
 from shared.quota.model.rules.findings import NO_FINDINGS, Findings
 from shared.quota.model.rules.workloads.changed_workload import WorkloadEdit, check_edit
 from webhook.verdicts import YES, Verdict

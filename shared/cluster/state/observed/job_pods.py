@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from shared.api.core.job import Job
-from shared.api.reading import aware
+from shared.api.json.reading import aware
 from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.read.kind_objects import PodsBySet, SeenPods
 from shared.quota.model.tree import Amounts

@@ -6,8 +6,8 @@ See docs/specification.md §9.7.
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from shared.api.json.reading import aware
 from shared.api.quotagroup import FlavorAccount, FlavorUse, NamespaceAccount, PeriodAccountStatus, QuotaGroupStatus
-from shared.api.reading import aware
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.resources import Amount, FlavorResource

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
+from shared.api.json.reading import aware
 from shared.api.quotagroup import BudgetStatus, QuotaGroupStatus
-from shared.api.reading import aware
 from shared.quota.measure.accounts.budget_book import BudgetBook, KnownBudget
 from shared.quota.measure.accounts.budget_meter import BudgetMeter
 from shared.quota.measure.accounts.budget_periods import BEGINNING, END, span_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from shared.api.json.reading import aware
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.api.reading import aware
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.model.tree import Amounts

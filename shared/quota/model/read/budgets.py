@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from shared.api.json.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.api.quotagroup import BudgetSpec
-from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, WhenSpent, read_hours
 from shared.quota.model.in_force.schedules import read_zone
 from shared.resources import QuantityError

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from shared.api.durations import LONGEST, LONGEST_TEXT, read_stored_duration
+from shared.api.json.reading import ResourceList
+from shared.api.json.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.api.quotagroup import EntrySpec
-from shared.api.reading import ResourceList
-from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.percents import Percent, is_percent, read_percent
 from shared.quota.model.tree import NO_PERCENTS, NOTHING, WRITTEN, Amounts, Entry
 from shared.resources import QuantityError, read_amount

@@ -19,6 +19,8 @@ from shared.api.crds.quotagroup import quotagroup_schema
 from shared.api.crds.shape import LEFT_OUT, Misshapen, fit
 from shared.api.durations import SHORTEST_RUN_TIME, write_duration
 from shared.api.flavor import ResourceFlavor, read_resource_flavor
+from shared.api.json.reading import ResourceList, Unreadable
+from shared.api.json.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.api.quotagroup import (
     QuotaGroup,
     QuotaGroupSpec,
@@ -27,8 +29,6 @@ from shared.api.quotagroup import (
     StartupSpec,
     read_quota_group,
 )
-from shared.api.reading import ResourceList, Unreadable
-from shared.api.unread import BAD_FIELD, BAD_QUANTITY, Unread
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.budgets import read_budgets
 from shared.quota.model.read.fields import duration_of, entry_of, word_of

@@ -23,6 +23,7 @@ from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
+from shared.api.json.reading import aware
 from shared.api.names import (
     FALSE,
     FLAVOR_LABEL,
@@ -34,7 +35,6 @@ from shared.api.names import (
     hold_gates,
 )
 from shared.api.owner_settings import AS_ITS_GROUP, BadOwnerSetting, OwnStartup, read_max_run_time, read_startup
-from shared.api.reading import aware
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext

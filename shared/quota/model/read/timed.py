@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from shared.api.json.reading import read_time
+from shared.api.json.unread import BAD_FIELD, BAD_SCHEDULE, UNKNOWN_ZONE, Unread
 from shared.api.quotagroup import OverrideSpec, QuotaGroupSpec, WindowSpec
-from shared.api.reading import read_time
-from shared.api.unread import BAD_FIELD, BAD_SCHEDULE, UNKNOWN_ZONE, Unread
 from shared.quota.model.in_force.schedules import BadSchedule, check_schedule, read_zone
 from shared.quota.model.read.fields import duration_of, entry_of, word_of
 from shared.quota.model.tree import UTC_NAME, WRITTEN_POLICIES, Entry, Override, StopPolicy, Window

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from shared.api.reading import write_moment
+from shared.api.json.reading import write_moment
 from shared.quota.model.in_force import amendments_at, group_in_force
 from shared.quota.model.in_force.instants import instants
 from shared.quota.model.rules.checking import check_change, check_quotas_below, check_tree

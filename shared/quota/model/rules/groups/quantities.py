@@ -5,7 +5,7 @@ See docs/specification.md §4.2.
 
 from collections.abc import Iterator
 
-from shared.api.unread import BAD_FIELD, BAD_QUANTITY
+from shared.api.json.unread import BAD_FIELD, BAD_QUANTITY
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import limits, of_group
 from shared.quota.model.rules.groups.percents import is_above, written

@@ -9,8 +9,8 @@ from typing import Final
 
 from shared.api.crds.timed import MAX_OVERRIDES, MAX_WINDOWS
 from shared.api.durations import write_duration
-from shared.api.reading import write_moment
-from shared.api.unread import BAD_SCHEDULE, UNKNOWN_ZONE
+from shared.api.json.reading import write_moment
+from shared.api.json.unread import BAD_SCHEDULE, UNKNOWN_ZONE
 from shared.quota.model.in_force.schedules import MOST_TIMES, survey
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.api.core.placement import Requirement, Taint, Toleration
 from shared.api.core.selectors import LabelSelector
-from shared.api.reading import Unreadable
+from shared.api.json.reading import Unreadable
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor, read_flavor_manifest, read_group, read_group_manifest

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.api.patches import FieldPath
+from shared.api.json.patches import FieldPath
 
 _MAX_SHOWN: Final = 200
 _GO_ESCAPES: Final = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))

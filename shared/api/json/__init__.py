@@ -1,0 +1,1 @@
+"""How objects' JSON becomes typed views, what of it cannot be read, and how a change is written as a patch."""
