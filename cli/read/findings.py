@@ -13,7 +13,7 @@ from shared.quota.model import rules
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
-from shared.quota.model.rules.groups.percents import with_amounts
+from shared.quota.model.rules.groups.numbers.percents import with_amounts
 from shared.quota.model.rules.groups.selectors import warn_open_groups
 from shared.quota.model.rules.groups.timed import ended
 from shared.quota.model.rules.workloads.new_workload import check_new_workload

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 from dev.generate.unjudged import unjudged_section
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
-from shared.quota.model.rules.groups import division, selectors, shares
+from shared.quota.model.rules.groups import selectors
+from shared.quota.model.rules.groups.rights import division, shares
 from shared.quota.model.rules.workloads import changed_workload, children, fit, governed_kind, new_workload, object_size
 
 SPECIFICATION: Final = Path(__file__).parents[2] / "docs/specification.md"

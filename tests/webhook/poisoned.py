@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from shared.quota.model.rules.groups import sums
+from shared.quota.model.rules.groups.numbers import sums
 from shared.quota.model.tree import Group
 from shared.resources import Amount, FlavorResource
 from tests.trees import GPU

@@ -11,8 +11,8 @@ from shared.api.review import Review, ReviewOperation, User
 from shared.quota.model.in_force import group_in_force
 from shared.quota.model.in_force.instants import instants
 from shared.quota.model.rules import NO_FINDINGS, Findings
-from shared.quota.model.rules.groups.division import check_division
-from shared.quota.model.rules.groups.shares import check_shares, takes_more
+from shared.quota.model.rules.groups.rights.division import check_division
+from shared.quota.model.rules.groups.rights.shares import check_shares, takes_more
 from shared.quota.model.rules.over_time import at_moment
 from shared.quota.model.tree import Group, Tree
 from webhook.permissions import ALL_GROUPS, Permissions

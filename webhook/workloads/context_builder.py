@@ -24,7 +24,7 @@ from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.rules import Context
 from shared.quota.model.rules.groups.names import is_name, shortened
-from shared.quota.model.rules.groups.percents import with_amounts
+from shared.quota.model.rules.groups.numbers.percents import with_amounts
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Tree
 from webhook.permissions import Permissions, service_account

@@ -11,7 +11,7 @@ from shared.kube.resources import QUOTA_GROUPS
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context, Findings
 from shared.quota.model.rules import flavors as flavor_rules
-from shared.quota.model.rules.groups import sums
+from shared.quota.model.rules.groups.numbers import sums
 from shared.quota.model.tree import Tree
 from tests.trees import group, tree
 from tests.webhook.edit_requests import answer, quota_group

@@ -13,7 +13,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Findings, Violation
-from shared.quota.model.rules.groups.percents import with_amounts
+from shared.quota.model.rules.groups.numbers.percents import with_amounts
 from shared.quota.model.rules.registry import (
     CHANGE_RULES,
     FLAVOR_RULES,

@@ -8,19 +8,8 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups import (
-    budgets,
-    hierarchy,
-    lifecycle,
-    maxima,
-    names,
-    percents,
-    quantities,
-    queueing,
-    selectors,
-    sums,
-    timed,
-)
+from shared.quota.model.rules.groups import budgets, hierarchy, lifecycle, maxima, names, queueing, selectors, timed
+from shared.quota.model.rules.groups.numbers import percents, quantities, sums
 from shared.quota.model.tree import ROOT, Group, Tree
 
 Reads = frozenset[str]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.quota.model.rules.groups.division import check_division
+from shared.quota.model.rules.groups.rights.division import check_division
 from tests.trees import group, tree
 
 CASES = {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.quota.model.rules.groups.shares import check_shares, takes_more
+from shared.quota.model.rules.groups.rights.shares import check_shares, takes_more
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry, Group
 from tests.shared.quota.reference_division import Sibling, divide_exactly
 from tests.trees import GPU, group

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from shared.api.json.unread import BAD_FIELD, BAD_QUANTITY
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import limits, of_group
-from shared.quota.model.rules.groups.percents import is_above, written
+from shared.quota.model.rules.groups.numbers.percents import is_above, written
 from shared.quota.model.tree import LIMITS, WRITTEN, Entry, Group
 from shared.resources import MAX_AMOUNT, OUT_OF_RANGE, FlavorResource, write_quantity
 

@@ -9,7 +9,7 @@ from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group
-from shared.quota.model.rules.groups.percents import written
+from shared.quota.model.rules.groups.numbers.percents import written
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import Amount, FlavorResource, write_quantity
