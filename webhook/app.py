@@ -22,7 +22,7 @@ from webhook.metrics import WebhookMetrics
 from webhook.quota.dry_run import DryRunEffects
 from webhook.quota.edits import FLAVOR, GROUP
 from webhook.quota.handlers import QuotaHandlers
-from webhook.quota.quota_cache import QuotaCache
+from webhook.quota.stored.quota_cache import QuotaCache
 from webhook.settings import KnownCallers, WebhookSettings
 from webhook.tls.path_secret import CallerPaths
 from webhook.tls.source import keep_certificate

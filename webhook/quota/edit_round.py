@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 from shared.quota.model.rules import Context, Findings, Violation
-from webhook.quota.consistent_read import StoredState
 from webhook.quota.edits import FLAVOR, GROUP, FlavorEdit, QuotaEdit, number
 from webhook.quota.flavors import judge_flavor_among
 from webhook.quota.possible_trees import PendingEdit, PendingEdits
 from webhook.quota.quotagroups import UNDER_WAY, EditOutcome, judge_over_time
-from webhook.quota.reservations import MAX_RECORDED, Reservation, reserve_group, reserved_group, size_of
+from webhook.quota.stored.consistent_read import StoredState
+from webhook.quota.stored.reservations import MAX_RECORDED, Reservation, reserve_group, reserved_group, size_of
 
 UNCONFIRMED: Final = "EditUnconfirmed"
 """The code of a denial because the state that the edit starts from was not read from the API server."""

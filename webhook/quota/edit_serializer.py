@@ -25,14 +25,14 @@ from shared.kube.resources import CONFIG_MAPS
 from shared.kube.watch.watches import Watches
 from shared.kube.watch.watching import Change, Changed, Watch
 from shared.quota.model.rules import Context, Findings
-from webhook.quota.consistent_read import ConsistentReader, StoredState
 from webhook.quota.edit_round import EditRound, reserve, write_unsettled
 from webhook.quota.edits import FLAVOR, QuotaEdit, number
-from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import EditOutcome
-from webhook.quota.reservation_age import ReservationAges
-from webhook.quota.reservations import Reservation, Reservations, ReservationsObject, read_reservations
-from webhook.quota.settlement import resolve
+from webhook.quota.stored.consistent_read import ConsistentReader, StoredState
+from webhook.quota.stored.quota_cache import QuotaCache
+from webhook.quota.stored.reservation_age import ReservationAges
+from webhook.quota.stored.reservations import Reservation, Reservations, ReservationsObject, read_reservations
+from webhook.quota.stored.settlement import resolve
 from webhook.settings import EditsFile
 
 FIRST_PAUSE: Final = 0.01

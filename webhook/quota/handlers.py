@@ -26,8 +26,8 @@ from webhook.quota.edit_serializer import EditSerializer
 from webhook.quota.edits import read_flavor_edit, read_group_edit
 from webhook.quota.flavors import judge_flavor_alone
 from webhook.quota.left_out import LeftOut
-from webhook.quota.quota_cache import QuotaCache
 from webhook.quota.quotagroups import UNDER_WAY, judge_alone
+from webhook.quota.stored.quota_cache import QuotaCache
 from webhook.settings import EditsFile
 from webhook.verdicts import Deny, Verdict, verdict_of
 

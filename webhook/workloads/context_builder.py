@@ -28,7 +28,7 @@ from shared.quota.model.rules.groups.numbers.percents import with_amounts
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
 from shared.quota.model.tree import Tree
 from webhook.permissions import Permissions, service_account
-from webhook.quota.quota_cache import QuotaCache
+from webhook.quota.stored.quota_cache import QuotaCache
 from webhook.settings import WebhookSettings
 from webhook.workloads.governed.made_by_pods import find_set, is_sent_by
 from webhook.workloads.governed.scales import read_scale

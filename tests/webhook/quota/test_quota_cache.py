@@ -15,9 +15,9 @@ from shared.kube.watch.cache import Cache, Change, Changed
 from shared.kube.watch.watches import Watches
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Group
-from webhook.quota.consistent_read import ConsistentReader
 from webhook.quota.edits import GROUP
-from webhook.quota.quota_cache import QuotaCache, StoredGroup, group_record
+from webhook.quota.stored.consistent_read import ConsistentReader
+from webhook.quota.stored.quota_cache import QuotaCache, StoredGroup, group_record
 
 STATUS = {
     "quotas": [
@@ -94,7 +94,7 @@ async def test_group_that_cannot_be_read_does_not_keep_others_from_being_read(mo
             raise LookupError
         return read_group(raw)
 
-    monkeypatch.setattr("webhook.quota.consistent_read.read_group", failing)
+    monkeypatch.setattr("webhook.quota.stored.consistent_read.read_group", failing)
     stored = await ConsistentReader(cast("Client", Stored())).read(flavors=False)
     assert {"good", "bad"} <= stored.tree.groups.keys()
 

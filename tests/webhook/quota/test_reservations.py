@@ -10,11 +10,11 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import Context
 from shared.quota.model.tree import Entry, Group, Tree
 from tests.trees import group
-from webhook.quota.consistent_read import StoredState
 from webhook.quota.edit_round import EditRound, reserve
 from webhook.quota.edits import GroupEdit
-from webhook.quota.reservation_age import ReservationAges
-from webhook.quota.reservations import (
+from webhook.quota.stored.consistent_read import StoredState
+from webhook.quota.stored.reservation_age import ReservationAges
+from webhook.quota.stored.reservations import (
     MAX_RECORDED,
     Reservation,
     Reservations,
@@ -25,7 +25,7 @@ from webhook.quota.reservations import (
     reserved_group,
     size_of,
 )
-from webhook.quota.settlement import resolve
+from webhook.quota.stored.settlement import resolve
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CREATION = Reservation("1", "QuotaGroup", "a", "uid-a", AT, group=reserve_group(group("a 1..2 ^p")))

@@ -1,1 +1,1 @@
-"""Rules about QuotaGroups and the tree; one rule, one function. `numbers`: what they hold; `rights`: who may edit them."""
+"""Rules about QuotaGroups and the tree; one rule, one function. `numbers`: their quotas; `rights`: who may edit."""

@@ -8,9 +8,9 @@ consistently instead. Nothing that a review says ends a reservation or raises th
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from webhook.quota.consistent_read import StoredState
 from webhook.quota.edits import GROUP, number
-from webhook.quota.reservations import Reservation, Reservations, is_open
+from webhook.quota.stored.consistent_read import StoredState
+from webhook.quota.stored.reservations import Reservation, Reservations, is_open
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from shared.quota.model.node import LargestNodes
 from shared.quota.model.read.groups import group_of, read_flavor, read_group
 from shared.quota.model.tree import ROOT, Amounts, Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, read_amount
-from webhook.quota.consistent_read import StoredState
 from webhook.quota.edits import GROUP, number, read_version
-from webhook.quota.reservations import StoredVersion
+from webhook.quota.stored.consistent_read import StoredState
+from webhook.quota.stored.reservations import StoredVersion
 
 Keyed = Mapping[FlavorResource, Amount]
 

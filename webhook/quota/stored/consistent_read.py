@@ -10,7 +10,7 @@ from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import Group, Tree
 from shared.telemetry import get_logger
 from webhook.quota.edits import FLAVOR, GROUP, number, read_version
-from webhook.quota.reservations import StoredVersion
+from webhook.quota.stored.reservations import StoredVersion
 
 EVERYTHING = 0
 """The limit for a complete list: the API server then answers it from its cache, made consistent."""

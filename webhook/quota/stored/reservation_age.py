@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from webhook.quota.reservations import Reservation
+from webhook.quota.stored.reservations import Reservation
 
 CLOCKS_APART: Final = timedelta(minutes=5)
 """The possible difference between the clocks of two replicas."""
