@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
+from reconciler.report.events.groups import GroupEvents
 from reconciler.report.fault_reports import FaultReports
-from reconciler.report.group_events import GroupEvents
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
-from reconciler.report.status_writer import StatusWriter
+from reconciler.report.status.writer import StatusWriter
 from reconciler.wake import Wake
 from reconciler.write.deletions import Deletions
 from reconciler.write.executor import Executor

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from reconciler.report.events import WorkloadEvents
+from reconciler.report.events.decisions import WorkloadEvents
 from reconciler.write import annotations, patches
 from reconciler.write.workload_writer import WriteOutcome
 from reconciler.write.write_queue import DONE, WriteQueue

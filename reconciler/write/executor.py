@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 
-from reconciler.report.events import WorkloadEvents
+from reconciler.report.events.decisions import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write.annotator import Annotator
-from reconciler.write.eviction_writes import EvictionWrites
+from reconciler.write.evictions.writes import EvictionWrites
 from reconciler.write.policy_changes import PolicyChanges
-from reconciler.write.start_times import StartTimes
-from reconciler.write.start_writes import StartWrites
+from reconciler.write.starts.times import StartTimes
+from reconciler.write.starts.writes import StartWrites
 from reconciler.write.unseen_pods_limits import UnseenPodsLimits
 from reconciler.write.workload_writer import WorkloadWriter
 from reconciler.write.write_queue import Spawn, WriteQueue

@@ -18,7 +18,7 @@ from cli.render.listing import ListOutput
 from cli.render.terminal import to_ascii, wrapped
 from cli.render.tree.tree_rows import Filter, rows
 from cli.render.tree.tree_table import draw
-from reconciler.report.group_status import status_of
+from reconciler.report.status.groups import status_of
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.decide.outlook import Outlook

@@ -8,10 +8,10 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from reconciler.report.events import WorkloadEvents
-from reconciler.report.group_events import GroupEvents
-from reconciler.report.pending_events import PendingEvents
-from reconciler.report.placement_events import PlacementEvents
+from reconciler.report.events.decisions import WorkloadEvents
+from reconciler.report.events.groups import GroupEvents
+from reconciler.report.events.pending import PendingEvents
+from reconciler.report.events.placement import PlacementEvents
 from shared.api.core.job import Job, JobStatus, read_job
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from reconciler.report.flavor_status import (
+from reconciler.report.status.flavors import (
     FlavorStatusWriter,
     flavors_without_nodes,
     nodes_of_flavor,

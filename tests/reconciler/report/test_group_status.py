@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from reconciler.report.group_status import status_of
+from reconciler.report.status.groups import status_of
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
 from shared.cluster.state.faults.register import Faults

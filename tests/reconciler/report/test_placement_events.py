@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import msgspec
 
-from reconciler.report.events import WorkloadEvents, placement_text
-from reconciler.report.placement_events import PlacementEvents
+from reconciler.report.events.decisions import WorkloadEvents, placement_text
+from reconciler.report.events.placement import PlacementEvents
 from shared.cluster.state.faults.register import Faults
 from shared.cluster.state.observed.job_pods import JobPods
 from shared.cluster.state.observed.projections import project_pod

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from reconciler.report.status_writer import StatusWriter, pause_after
+from reconciler.report.status.writer import StatusWriter, pause_after
 from shared.api.json.patches import Operation
 from shared.api.quotagroup import QuotaGroupStatus, WorkloadCounts
 from shared.cluster.state.cluster_state import ClusterState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.write.start_patches import StartPatches
+from reconciler.write.starts.patches import StartPatches
 from shared.api.core.placement import Placement
 from shared.cluster.state.cluster_state import ClusterState
 from shared.kube.watch.cache import Changed

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from reconciler.report.flavor_status import nodes_of_group
+from reconciler.report.status.flavors import nodes_of_group
 from shared.api.conditions import Condition
 from shared.api.json.reading import ResourceList
 from shared.api.quotagroup import (

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from reconciler.report.events import WorkloadEvents, placement_text
+from reconciler.report.events.decisions import WorkloadEvents, placement_text
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write import annotations, patches
-from reconciler.write.pod_evictions import PodEvictions
+from reconciler.write.evictions.pods import PodEvictions
 from reconciler.write.sorts.registry import writes_of
 from reconciler.write.workload_writer import WorkloadWriter, WriteOutcome
 from reconciler.write.write_queue import DONE, Spawn, WriteQueue

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
-from reconciler.report.events import WorkloadEvents
+from reconciler.report.events.decisions import WorkloadEvents
 from shared.api.durations import later
 from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.measure.snapshot import Snapshot

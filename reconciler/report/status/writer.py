@@ -12,10 +12,10 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from reconciler.report.flavor_status import FlavorStatusWriter, flavors_without_nodes, nodes_of_group
-from reconciler.report.group_status import status_of
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.measures.wait_counts import WaitCounts
+from reconciler.report.status.flavors import FlavorStatusWriter, flavors_without_nodes, nodes_of_group
+from reconciler.report.status.groups import status_of
 from shared.api.json.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
-from reconciler.report.events import WorkloadEvents
+from reconciler.report.events.decisions import WorkloadEvents
 from shared.api.durations import later
 from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from reconciler.report.events import WorkloadEvents
+from reconciler.report.events.decisions import WorkloadEvents
 from reconciler.report.metrics import ReconcilerMetrics
 from reconciler.write import annotations
-from reconciler.write.start_patches import StartPatches
+from reconciler.write.starts.patches import StartPatches
 from reconciler.write.workload_writer import WriteOutcome, WriteResult
 from reconciler.write.write_queue import WAITS, WriteQueue
 from shared.api.durations import later

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from reconciler.report.events import WorkloadEvents
-from reconciler.report.pending_events import PendingEvents
-from reconciler.report.placement_events import PlacementEvents
+from reconciler.report.events.decisions import WorkloadEvents
+from reconciler.report.events.pending import PendingEvents
+from reconciler.report.events.placement import PlacementEvents
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import GROUP, Fault, Subject
 from shared.quota.decide.decisions import Plan
