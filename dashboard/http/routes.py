@@ -14,15 +14,15 @@ from dashboard.http.guard import RequestGuard
 from dashboard.http.stream import FrameSource, stream
 from dashboard.live.recorded_reasons import last_recorded
 from dashboard.live.served_reasons import served_explanation
-from dashboard.view.edits import Edits
-from dashboard.view.group_page import UnknownName, group_page
-from dashboard.view.nodes import flavor_list, node_slice
-from dashboard.view.overview import overview
+from dashboard.view.pages.edits import Edits
+from dashboard.view.pages.group import UnknownName, group_page
+from dashboard.view.pages.nodes import flavor_list, node_slice
+from dashboard.view.pages.overview import overview
+from dashboard.view.pages.week import week
+from dashboard.view.pages.what_if import what_if
+from dashboard.view.pages.workload import Told, workload_page
 from dashboard.view.queue import MOST, Order, Part, slice_of
 from dashboard.view.tree import TreeLines
-from dashboard.view.week import week
-from dashboard.view.what_if import what_if
-from dashboard.view.workload_page import Told, workload_page
 from shared.kube.client import Client
 from shared.problems import Problem
 from shared.resources import FlavorResource

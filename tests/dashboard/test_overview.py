@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from dashboard.view.history import CAPACITY, LENT, PENDING, History
-from dashboard.view.overview import overview
+from dashboard.view.pages.overview import overview
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running, world

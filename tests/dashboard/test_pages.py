@@ -7,13 +7,13 @@ import pytest
 
 from dashboard.http.stream import event
 from dashboard.view.frame import Frame
-from dashboard.view.group_page import UnknownName, group_page
 from dashboard.view.history import History
 from dashboard.view.lending import pools_of
-from dashboard.view.nodes import flavor_list, node_slice
+from dashboard.view.pages.group import UnknownName, group_page
+from dashboard.view.pages.nodes import flavor_list, node_slice
+from dashboard.view.pages.workload import workload_page
 from dashboard.view.queue import Order, Part, slice_of
 from dashboard.view.tree import TreeLines
-from dashboard.view.workload_page import workload_page
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
 from shared.quota.model.flavor import Flavor

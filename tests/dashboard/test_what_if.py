@@ -2,8 +2,8 @@
 
 import pytest
 
-from dashboard.view.edits import Edit, Edits, apply, edits_of
-from dashboard.view.what_if import what_if
+from dashboard.view.pages.edits import Edit, Edits, apply, edits_of
+from dashboard.view.pages.what_if import what_if
 from shared.problems import Problem
 from tests.builders import after, pending, running, world
 from tests.dashboard.site import frame_of

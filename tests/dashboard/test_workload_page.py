@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from dashboard.view.frame import Frame, ServedReason
+from dashboard.view.pages.workload import Told, workload_page
 from dashboard.view.queue import Part, slice_of
-from dashboard.view.workload_page import Told, workload_page
 from shared.quota.model.workload import WorkloadId
 from shared.text.explanation import lines
 from tests.builders import after, evicting, pending, running, world

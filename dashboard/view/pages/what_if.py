@@ -3,9 +3,9 @@
 from dataclasses import replace
 from datetime import datetime
 
-from dashboard.view.edits import Edits, apply
 from dashboard.view.frame import Frame
-from dashboard.view.group_page import UnknownName
+from dashboard.view.pages.edits import Edits, apply
+from dashboard.view.pages.group import UnknownName
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.decide.simulate.what_if import Prediction

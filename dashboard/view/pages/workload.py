@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dashboard.view.edits import edits_of
 from dashboard.view.frame import Frame
-from dashboard.view.group_page import UnknownName
+from dashboard.view.pages.edits import edits_of
+from dashboard.view.pages.group import UnknownName
 from shared.json_data import Json
 from shared.quota.decide.advise.remedy import NO_ADVICE
 from shared.quota.decide.decisions import EvictionRule
