@@ -6,12 +6,12 @@ from typing import Final, NoReturn
 
 from reconciler.settings import VisibilityFile
 from reconciler.visibility.copies.asking import Control
-from reconciler.visibility.front.answers import Answers
+from reconciler.visibility.front.answers.objects import Answers
+from reconciler.visibility.front.answers.what_ifs import WhatIfs
 from reconciler.visibility.front.api_service import ApiServiceBundle
 from reconciler.visibility.front.callers import CONFIG_MAP, CONFIG_NAMESPACE, read_front_proxy
 from reconciler.visibility.front.metrics import VisibilityMetrics
 from reconciler.visibility.front.server import KnownProxy, VisibilityServer
-from reconciler.visibility.front.what_ifs import WhatIfs
 from shared.api.api_service import ApiServiceReference
 from shared.api.json.reading import View, reader
 from shared.kube.client import Client

@@ -12,13 +12,13 @@ import msgspec
 from aiohttp import web
 
 from reconciler.visibility.copies.asking import TooBusy
-from reconciler.visibility.front.answers import Answers
+from reconciler.visibility.front.answers.objects import Answers
+from reconciler.visibility.front.answers.streams import watch_lines
+from reconciler.visibility.front.answers.what_ifs import WhatIfs
 from reconciler.visibility.front.callers import FrontProxy, refusal, sharer_of
 from reconciler.visibility.front.discovery import content_type, discovery_document
 from reconciler.visibility.front.metrics import VisibilityMetrics
 from reconciler.visibility.front.requests import BadRequest, ReadRequest, failure, read_request
-from reconciler.visibility.front.streams import watch_lines
-from reconciler.visibility.front.what_ifs import WhatIfs
 from reconciler.visibility.objects.kinds import API_VERSION, TABLE_TYPE, WHAT_IF
 from shared.problems import Problem
 from shared.telemetry import get_logger

@@ -14,10 +14,10 @@ import pytest
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.asking import LongQuestions, NotAnswered, SharedCopy, TooBusy
 from reconciler.visibility.copies.questions import CopyQuestion
-from reconciler.visibility.front.answers import Answers
+from reconciler.visibility.front.answers.objects import Answers
+from reconciler.visibility.front.answers.selected import Selected, digest_of
+from reconciler.visibility.front.answers.streams import watch_lines
 from reconciler.visibility.front.requests import read_request
-from reconciler.visibility.front.selected import Selected, digest_of
-from reconciler.visibility.front.streams import watch_lines
 from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING
 from reconciler.visibility.objects.selection import Selection
 from shared.api.group_selector import read_group_selector

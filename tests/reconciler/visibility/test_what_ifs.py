@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from reconciler.report.latest_plan import LatestPlan
+from reconciler.visibility.front.answers.what_ifs import WhatIfs
 from reconciler.visibility.front.requests import BadRequest
-from reconciler.visibility.front.what_ifs import WhatIfs
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import project_group
 from shared.kube.watch.cache import Changed

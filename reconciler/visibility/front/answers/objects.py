@@ -12,7 +12,7 @@ import msgspec
 
 from reconciler.visibility.copies.asking import LASTS, LIMIT, Control, Copy, LongQuestions, SharedCopy
 from reconciler.visibility.copies.questions import question_of
-from reconciler.visibility.front.selected import Item, Selected, item_of
+from reconciler.visibility.front.answers.selected import Item, Selected, item_of
 from reconciler.visibility.objects.selection import Selection
 
 FRESH: Final = 1.0

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from reconciler.visibility.copies.asking import TooBusy
-from reconciler.visibility.front.answers import Answers
+from reconciler.visibility.front.answers.objects import Answers
+from reconciler.visibility.front.answers.selected import Selected, key_of
 from reconciler.visibility.front.requests import ReadRequest
-from reconciler.visibility.front.selected import Selected, key_of
 from reconciler.visibility.objects.kinds import API_VERSION, EXPLANATION
 from reconciler.visibility.objects.tables import table
 from shared.json_data import Json

@@ -1,0 +1,1 @@
+"""What a request is answered: the objects it selects, a watch of these, or a WhatIf."""
