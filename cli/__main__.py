@@ -84,7 +84,7 @@ class _LazyGroup(click.Group):
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         from cli.commands.version import SOURCE_TREE
-        from cli.read.version import client_version
+        from cli.read.cluster.version import client_version
 
         click.echo(f"quotree, version {client_version() or SOURCE_TREE}")
         context.exit()

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import click
 
-from cli.read.live import cluster_options
+from cli.read.cluster.live import cluster_options
 from dashboard.app import DashboardOptions, serve
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 import click
 import msgspec
 
+from cli.read.cluster.live import LiveCluster, NotAllowed, NotInCluster, live_options
+from cli.read.cluster.names import complete_explained, unknown_group
 from cli.read.cluster.visibility import read_explanation, read_group_explanation, served_or_computed
-from cli.read.live import LiveCluster, NotAllowed, NotInCluster, live_options
-from cli.read.names import complete_explained, unknown_group
 from cli.read.options import namespace_option, read_moment
 from cli.read.questions import (
     Question,

@@ -7,8 +7,8 @@ from typing import Final
 import click
 
 from cli.read.cluster.evictions import NewEvictions, read_evictions
-from cli.read.live import LiveCluster, live_options
-from cli.read.names import check_group, complete, groups
+from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.names import check_group, complete, groups
 from cli.read.options import ListScope, scope_options
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.watching import watch as watch_list

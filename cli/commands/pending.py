@@ -6,9 +6,9 @@ from typing import Final
 import click
 
 from cli.commands.tree import GROUPS_PATH
+from cli.read.cluster.live import LiveCluster, NotAllowed, live_options
+from cli.read.cluster.names import complete, groups, unknown_group
 from cli.read.cluster.visibility import read_pending, served_or_computed
-from cli.read.live import LiveCluster, NotAllowed, live_options
-from cli.read.names import complete, groups, unknown_group
 from cli.read.options import ListScope, read_moment, scope_options
 from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
 from cli.render.listing import ListColumn, ListOutput, list_options

@@ -9,8 +9,8 @@ from typing import Final
 
 import click
 
-from cli.read.live import ClusterProblem, LiveCluster, live_options
-from cli.read.live_objects import live_manifests
+from cli.read.cluster.live import ClusterProblem, LiveCluster, live_options
+from cli.read.cluster.live_objects import live_manifests
 from cli.read.options import read_duration
 from cli.replay.object_log import ObjectLog
 from cli.replay.recorder import ObjectRecorder

@@ -6,10 +6,10 @@ from typing import Final
 import click
 
 from cli.commands.tree import GROUPS_PATH
-from cli.read.live import LiveCluster, live_options
-from cli.read.names import check_group, complete, groups
-from cli.render.account_report import as_csv, as_html, as_markdown
-from cli.render.account_rows import account_rows, chosen_month
+from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.names import check_group, complete, groups
+from cli.render.accounts.report import as_csv, as_html, as_markdown
+from cli.render.accounts.rows import account_rows, chosen_month
 from cli.render.data import output_option, print_data
 from cli.render.listing import ListColumn, ListOutput
 from cli.render.terminal import width

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import click
 
+from cli.read.cluster.live import LiveCluster, live_options
 from cli.read.findings import find
-from cli.read.live import LiveCluster, live_options
 from cli.read.options import read_duration, read_moment
 from cli.read.questions import Question, live_past_use, manifests_of, read_question, read_settings
 from cli.render.data import output_option, print_data

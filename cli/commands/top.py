@@ -7,11 +7,11 @@ from typing import Final
 import click
 
 from cli.commands.tree import GROUPS_PATH
-from cli.read.live import LiveCluster, live_options
-from cli.read.names import complete, flavors
+from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.names import complete, flavors
+from cli.render.accounts.requesters import COLUMNS as REQUESTER_COLUMNS
+from cli.render.accounts.requesters import requester_rows
 from cli.render.listing import ListColumn, ListOutput, list_options
-from cli.render.requester_rows import COLUMNS as REQUESTER_COLUMNS
-from cli.render.requester_rows import requester_rows
 from cli.render.tree.tree_rows import Filter, quantity
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 from shared.json_data import Json

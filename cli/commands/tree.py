@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import click
 
-from cli.read.live import LiveCluster, live_options
-from cli.read.names import complete, flavors, groups, unknown_group
+from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.names import complete, flavors, groups, unknown_group
 from cli.read.options import read_moment
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.tree import tree_at

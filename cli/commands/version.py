@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import click
 
-from cli.read.live import ClusterProblem, LiveCluster, live_options
-from cli.read.version import client_version, server_versions
+from cli.read.cluster.live import ClusterProblem, LiveCluster, live_options
+from cli.read.cluster.version import client_version, server_versions
 from cli.render.data import print_data
 
 SOURCE_TREE = "unknown (a source tree that is not installed)"

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
+from cli.read.cluster.live import LiveCluster, NotAllowed, live_options
 from cli.read.edits import apply_in_order
 from cli.read.findings import find, finding_key
-from cli.read.live import LiveCluster, NotAllowed, live_options
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.options import read_moment
 from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
-from cli.read.live import NotAllowed
-from cli.read.names import complete, namespaces
+from cli.read.cluster.live import NotAllowed
+from cli.read.cluster.names import complete, namespaces
 from shared.api.durations import read_duration as parse_duration
 from shared.api.group_selector import GroupSelector, read_group_selector
 from shared.problems import Problem

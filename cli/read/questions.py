@@ -7,13 +7,13 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from cli.read.cluster.live import LiveCluster
+from cli.read.cluster.live_objects import live_manifests
+from cli.read.cluster.settings import live_settings
 from cli.read.cluster.visibility import read_past_use
-from cli.read.live import LiveCluster
-from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
 from cli.read.options import read_capacity
-from cli.read.settings import live_settings
 from cli.read.workloads import SubmittedWorkloads, read_workloads
 from cli.read.world import build_world
 from shared.kinds.kind import Kinds

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.read.names import unknown_group
+from cli.read.cluster.names import unknown_group
 from cli.render.terminal import to_ascii
 from cli.render.tree.tree_rows import Filter, rows
 from shared.problems import Problem

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from cli.read.cluster.live import LiveCluster, NotServed
 from cli.read.cluster.visibility import read_past_use
-from cli.read.live import LiveCluster, NotServed
 from cli.read.manifests import CLUSTER, Manifest
 from cli.read.questions import PAST_USE_IS_OLD, live_past_use, read_question
 from reconciler.visibility.objects.groups import group_object

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cli.render.account_report import as_csv, as_html, as_markdown
-from cli.render.account_rows import account_rows, chosen_month
+from cli.render.accounts.report import as_csv, as_html, as_markdown
+from cli.render.accounts.rows import account_rows, chosen_month
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount

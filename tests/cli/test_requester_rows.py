@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cli.render.requester_rows import requester_rows
+from cli.render.accounts.requesters import requester_rows
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 from shared.json_data import Json
 from tests.builders import NOW

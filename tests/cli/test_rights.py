@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from cli.commands import explain, history, pending, what_if
 from cli.commands.offline import kinds
-from cli.read.live_objects import CLUSTER_ROLE
+from cli.read.cluster.live_objects import CLUSTER_ROLE
 from dev.controlplane.cluster import ControlPlane
 from shared.problems import Problem
 from tests.charts.rendering import find_object, render

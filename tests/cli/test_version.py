@@ -9,7 +9,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from cli.commands import version
-from cli.read.version import client_version
+from cli.read.cluster.version import client_version
 from dev.controlplane.cluster import ControlPlane
 
 ROOT = Path(__file__).parents[2]

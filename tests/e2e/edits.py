@@ -20,9 +20,9 @@ from typing import Any, Final
 
 import yaml
 
+from cli.read.cluster.live import ClusterProblem, LiveCluster
+from cli.read.cluster.live_objects import live_manifests
 from cli.read.cluster.visibility import read_past_use
-from cli.read.live import ClusterProblem, LiveCluster
-from cli.read.live_objects import live_manifests
 from cli.read.manifests import Manifest
 from cli.read.questions import read_question
 from dev.controlplane import binaries, cluster

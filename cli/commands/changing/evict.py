@@ -8,9 +8,9 @@ from typing import Final
 import click
 import msgspec
 
+from cli.read.cluster.live import LiveCluster, NotAllowed, live_options
+from cli.read.cluster.names import complete_workloads
 from cli.read.cluster.targets import WorkloadTarget, hold_it, let_go, targets_of
-from cli.read.live import LiveCluster, NotAllowed, live_options
-from cli.read.names import complete_workloads
 from cli.read.options import namespace_option
 from cli.read.questions import find_workload, live_past_use, manifests_of, parse_workload, read_question, read_settings
 from shared.api.durations import later, read_duration

@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
+from cli.read.cluster.live import LiveCluster, NotInCluster, UnknownToCluster, live_options
+from cli.read.cluster.names import complete, complete_workloads, groups, unknown_group
 from cli.read.cluster.targets import WorkloadTarget, hold_it, parts_of, resume_it, targets_of
-from cli.read.live import LiveCluster, NotInCluster, UnknownToCluster, live_options
-from cli.read.names import complete, complete_workloads, groups, unknown_group
 from cli.read.options import namespace_option
 from shared.problems import Problem
 

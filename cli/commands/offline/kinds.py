@@ -5,10 +5,10 @@ from typing import Any, Final, Literal
 
 import click
 
+from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.settings import live_settings
 from cli.read.kinds.crd_paths import check_paths
 from cli.read.kinds.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
-from cli.read.live import LiveCluster, live_options
-from cli.read.settings import live_settings
 from cli.render.data import print_data
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets

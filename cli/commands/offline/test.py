@@ -13,8 +13,8 @@ import click
 from cli.cases.case_file import CaseFile, read_case_files
 from cli.cases.differences import CaseResult, differences
 from cli.cases.outcome import CaseSetting, live_through
-from cli.read.live import LiveCluster, live_options
-from cli.read.live_objects import live_manifests
+from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.live_objects import live_manifests
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.objects import CLUSTER_WIDE
 from cli.read.questions import read_settings

@@ -1,1 +1,1 @@
-"""Answers read from a live cluster, with the rights of the user, and the objects that a name means there."""
+"""The live cluster with the rights of the user: objects, settings, version, answers, and what names mean there."""

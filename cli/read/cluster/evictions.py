@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from cli.read.live import LiveCluster
-from cli.read.live_objects import items_if_known
-from cli.read.settings import live_settings
+from cli.read.cluster.live import LiveCluster
+from cli.read.cluster.live_objects import items_if_known
+from cli.read.cluster.settings import live_settings
 from shared.api.annotations import BadAnnotation, EvictionAnnotation, read_eviction
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL
 from shared.json_data import Json

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cli.read.live import LiveCluster, NotInCluster, UnknownToCluster
-from cli.read.settings import live_settings
+from cli.read.cluster.live import LiveCluster, NotInCluster, UnknownToCluster
+from cli.read.cluster.settings import live_settings
 from shared.api.names import HOLD_LABEL, POD_GROUP_LABEL
 from shared.kinds.presets import all_presets
 from shared.problems import Problem

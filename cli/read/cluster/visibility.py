@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from cli.read.live import LiveCluster, NotAllowed, NotServed
+from cli.read.cluster.live import LiveCluster, NotAllowed, NotServed
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
 from shared.cluster.leader_past_use import past_use_in
 from shared.json_data import Json

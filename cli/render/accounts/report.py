@@ -7,7 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from cli.render.account_rows import PARTS
+from cli.render.accounts.rows import PARTS
 from shared.json_data import Json
 
 _TITLES: Final = (

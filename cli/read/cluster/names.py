@@ -9,7 +9,7 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from cli.read.live import LiveCluster, NotAllowed
+from cli.read.cluster.live import LiveCluster, NotAllowed
 from shared.problems import Problem
 
 Names = Callable[[LiveCluster], Iterator[str]]

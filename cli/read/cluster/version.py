@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from cli.read.live import LiveCluster
+from cli.read.cluster.live import LiveCluster
 from shared.api.names import PROCESS_LABEL
 
 _PATH = f"/apis/apps/v1/deployments?labelSelector={quote(PROCESS_LABEL, safe='')}"

@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import quote
 
-from cli.read.live import ClusterProblem, LiveCluster
+from cli.read.cluster.live import ClusterProblem, LiveCluster
 from shared.process.cluster_settings import CONFIG_MAPS_OF_CHART, LiveSettings, settings_in
 
 _PATH: Final = f"/api/v1/configmaps?labelSelector={quote(CONFIG_MAPS_OF_CHART, safe='')}"

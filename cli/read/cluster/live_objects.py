@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from cli.read.live import ClusterProblem, LiveCluster, NotAllowed, UnknownToCluster
+from cli.read.cluster.live import ClusterProblem, LiveCluster, NotAllowed, UnknownToCluster
+from cli.read.cluster.settings import live_settings
 from cli.read.manifests import CLUSTER, Manifest
-from cli.read.settings import live_settings
 from shared.api.core.resource_claim import RESOURCE_API
 from shared.kinds.kind import Kind
 
