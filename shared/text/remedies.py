@@ -42,7 +42,7 @@ def _requires_more(remedies: Sequence[Json]) -> bool:
 
 
 def remedy_text(remedy: Json) -> str:
-    """Return one remedy, with what it needs in addition."""
+    """Return one remedy, after what is to be done before it."""
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
     by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
     by = f"{by}, for example," if remedy.get("example") else by
@@ -62,4 +62,4 @@ def remedy_text(remedy: Json) -> str:
         "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{of_set}: {SMALLER}",
     }
     text = texts.get(remedy["do"], str(remedy["do"]))
-    return " and ".join([text, *map(remedy_text, remedy.get("and", ()))])
+    return ", then ".join([*map(remedy_text, remedy.get("and", ())), text])

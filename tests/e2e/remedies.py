@@ -43,6 +43,8 @@ class Tried:
     while_lost: bool
     """Whether capacity was lost at that time."""
     started: bool
+    says: str = ""
+    """What the Job waits for after that, if it did not start."""
 
 
 @dataclass(slots=True)
@@ -160,7 +162,8 @@ class TroubledTree:
             jobs = self.tree.jobs()
             started = job in jobs.running
             time.sleep(0.1)
-        return Tried(job, remedy, bool(self.lost), started)
+        says = "" if started else self.tree.explain(job)["message"]
+        return Tried(job, remedy, bool(self.lost), started, says)
 
     def _do(self, remedy: Json) -> None:
         match remedy["do"]:

@@ -1,7 +1,8 @@
 """`python -m tests.prove.remedies`: is every remedy of random worlds true, legal and minimal, and is none left out?
 
-Each change is made here in other words than the engine's, and the start is seen in a simulation. Exit code 1 when one
-is not. The same is tested for a few worlds in `tests/shared/quota/decide/advise/test_remedies.py`.
+Each change is made here in other words than the engine's, and the start is seen in a simulation: with all that the
+remedy requires at once, and one after another with cycles between. In every other world a group is on hold. Exit code
+1 when one is not. The same is tested for a few worlds in `tests/shared/quota/decide/advise/test_remedies.py`.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from random import Random
 
 from shared.quota.decide.advise.json_output import remedy_as_data
 from shared.quota.decide.advise.remedies import advise
@@ -22,7 +24,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model import rules
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
-from shared.quota.model.tree import Entry, ReclaimOverrides, StopPolicy, Tree
+from shared.quota.model.tree import BUILT_IN, Entry, ReclaimOverrides, StopPolicy, Tree
 from shared.quota.model.workload import Workload
 from tests.prove.random_draw import Seeded
 from tests.prove.worlds import random_world
@@ -37,9 +39,13 @@ def drawn(seed: int) -> World:
     """A random world without delays, so that nothing starts by the passing of time."""
     found = random_world(Seeded(seed))
     given = tuple((*key, amount) for key, amount in found.capacity.items())
-    settings = QuotaSettings(reclaim=ReclaimSettings(mode=found.settings.reclaim.mode), capacity=given)
-    groups = (replace(each, reclaim=ReclaimOverrides()) for each in found.tree.groups.values())
-    return World.of(Tree.of(groups), found.flavors, (life.work for life in found.lives), settings=settings)
+    reclaim = ReclaimSettings(mode=found.settings.reclaim.mode)
+    settings = QuotaSettings(reclaim=reclaim, capacity=given, queueing_patience=None)
+    groups = {name: replace(each, reclaim=ReclaimOverrides()) for name, each in found.tree.groups.items()}
+    if seed % 2:
+        name = Random(seed).choice(sorted(groups.keys() - BUILT_IN))
+        groups[name] = replace(groups[name], stop_policy=StopPolicy.HOLD)
+    return World.of(Tree.of(groups.values()), found.flavors, (life.work for life in found.lives), settings=settings)
 
 
 def starts(of: World, workload: Workload, now: datetime) -> bool:
@@ -108,6 +114,13 @@ def raised(of: Tree, remedy: Remedy, by: int) -> Tree:
     return of.with_group(replace(group, quotas=tuple(map(entry, group.quotas))))
 
 
+def starts_in_steps(of: World, waits: Workload, remedy: Remedy) -> bool:
+    """Whether the workload starts if the cluster comes to rest between the changes."""
+    for each in remedy.also:
+        of = simulate.run(done(of, waits, each), EPOCH, limit=100).world
+    return starts(done(of, waits, replace(remedy, also=())), waits, EPOCH)
+
+
 def violations(of: World) -> set[tuple[str, str, str]]:
     found = rules.check_tree(of.tree, rules.Context(flavors=of.flavors)).violations
     return {(each.rule, each.object, each.field) for each in found}
@@ -132,6 +145,8 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
         after = done(given, workload, remedy)
         if not starts(after, workload, EPOCH):
             yield f"not true: {message}"
+        if not starts_in_steps(given, workload, remedy):
+            yield f"not true in steps: {message}"
         if not violations(after) <= violations(given):
             yield f"not legal: {message}"
         is_least = remedy.do in NUMBERS and not remedy.also and remedy.is_sure

@@ -72,7 +72,7 @@ def _with_limit(entry: Entry, limit: str, resource: str, text: str) -> Entry:
 def edits_of(tree: Tree, remedy: Json) -> list[Json]:
     """Return a remedy as edits to try; empty if it is not one of min and max alone, as they are written."""
     found = []
-    for each in (remedy, *remedy.get("and", ())):
+    for each in (*remedy.get("and", ()), remedy):
         edit = _edit_of(tree, each)
         if edit is None:
             return []

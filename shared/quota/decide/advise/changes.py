@@ -72,7 +72,7 @@ def with_lending_limit(world: World, group: str, key: FlavorResource, amount: Am
     return None if changed is None else with_tree(world, world.tree.with_group(changed), (group,))
 
 
-def with_raised_max(world: World, group: str, key: FlavorResource, by: Amount) -> World | None:
+def with_raised_max(world: World, by: Amount, group: str, key: FlavorResource) -> World | None:
     """Raise the max of `group`; None where it has none of its own."""
     changed = with_raised(world, group, LimitField.MAX, key, by)
     return None if changed is None else with_tree(world, world.tree.with_group(changed), (group,))
@@ -158,38 +158,44 @@ def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:
     return replace(world, settings=settings, largest_nodes=largest_nodes(world))
 
 
-def with_nodes(world: World, like: ClusterNode, number: int) -> World:
+def with_nodes(world: World, number: int, like: ClusterNode) -> World:
     """Add this many nodes like that one."""
     added = tuple(replace(like, name=f"{like.name}+{count}", takes_pods=True) for count in range(1, number + 1))
     return replace(world, nodes=(*world.nodes, *added), largest_nodes=None)
 
 
+def current(world: World, workload: Workload) -> Workload | None:
+    """Return the workload as it is in this world; None if it is not there any more."""
+    return world.workloads_of(workload.group).by_id.get(workload.id)
+
+
 def without(world: World, workload: Workload) -> World:
     """End a workload."""
-    return world.with_changes([(workload, None)])
+    return world.with_changes([(current(world, workload), None)])
 
 
-def with_workload(world: World, before: Workload, after: Workload) -> World:
-    """Replace a workload."""
-    return world.with_changes([(before, after)])
+def with_workload(world: World, workload: Workload, **fields: Any) -> World:
+    """Give other values to some fields of a workload."""
+    found = current(world, workload)
+    return world if found is None else world.with_changes([(found, replace(found, **fields))])
 
 
-def with_less(workload: Workload, pod_set: str, resource: str, by: Amount) -> Workload:
-    """Reduce the request of that pod set, or of the only one, by this much."""
+def with_less(world: World, by: Amount, workload: Workload, pod_set: str, resource: str) -> World:
+    """Reduce the request of that pod set of a workload, or of the only one, by this much."""
     sets = tuple(
         replace(each, request=_lowered(each.request, resource, by)) if each.name == pod_set else each
         for each in workload.pod_sets
     )
-    return replace(workload, request=_lowered(workload.request, resource, by), pod_sets=sets)
+    return with_workload(world, workload, request=_lowered(workload.request, resource, by), pod_sets=sets)
 
 
 def _lowered(request: Amounts, resource: str, by: Amount) -> Amounts:
     return {**request, resource: request[resource] - by}
 
 
-def resumed(workload: Workload) -> Workload:
-    """Take away its owner's hold and its deactivation."""
-    return replace(workload, hold=False, deactivated=False, failed_starts=0, not_before=None)
+def with_resumed(world: World, workload: Workload) -> World:
+    """Take away the hold of a workload's owner, and its deactivation."""
+    return with_workload(world, workload, hold=False, deactivated=False, failed_starts=0, not_before=None)
 
 
 def with_opened(world: World, group: str) -> World:

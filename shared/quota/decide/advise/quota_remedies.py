@@ -19,7 +19,7 @@ def raised_mins(search: Search) -> Iterator[Remedy]:
     for group in changes.path_below_root(search.world, search.workload.group):
         for key in search.keys:
             most = search.up_to_the_clusters_size(key, changes.min_of(search.snapshot.tree[group], key))
-            found = search.smallest_of(key, partial(_with_min, search, group, key), most)
+            found = search.smallest_of(key, partial(_with_min, group=group, key=key), most)
             ancestors = changes.with_raised_min(search.world, group, key, found.number)[1] if found is not None else {}
             if found is not None and not _is_enough_alone(search, ancestors, key):
                 also = [_raised_min(search, name, key, SmallestNumber(more)) for name, more in ancestors.items()]
@@ -30,7 +30,7 @@ def raised_maxes(search: Search) -> Iterator[Remedy]:
     """Raise the max of a group on the workload's path, root's included."""
     for group in search.world.tree.path(search.workload.group):
         for key in search.keys:
-            raised = partial(changes.with_raised_max, search.world, group, key)
+            raised = partial(changes.with_raised_max, group=group, key=key)
             most = search.up_to_the_clusters_size(key, changes.max_of(search.snapshot.tree[group], key))
             found = search.smallest_of(key, raised, MAX_AMOUNT if group == ROOT else most)
             if found is not None:
@@ -44,7 +44,7 @@ def raised_lending_limits(search: Search) -> Iterator[Remedy]:
         for idle in idle_guarantees(search.snapshot, ROOT, key):
             numbers = search.snapshot.numbers[idle.group][key]
             lent = numbers.min - numbers.guarantee
-            lending = partial(_lending, search, idle.group, key, lent)
+            lending = partial(_lending, group=idle.group, key=key, lent=lent)
             found = search.smallest_of(key, lending, numbers.guarantee)
             if found is not None:
                 percent = changes.percent_after(search.world, idle.group, "lending_limit", key, found.number)
@@ -58,12 +58,12 @@ def _raised_min(search: Search, group: str, key: FlavorResource, by: SmallestNum
 
 def _is_enough_alone(search: Search, ancestors: Mapping[str, Amount], key: FlavorResource) -> bool:
     """Return whether raising one of the ancestors would do without the group below it."""
-    return any(search.starts(_with_min(search, name, key, by)) for name, by in ancestors.items())
+    return any(search.starts(partial(_with_min, by=by, group=name, key=key)) for name, by in ancestors.items())
 
 
-def _with_min(search: Search, group: str, key: FlavorResource, by: Amount) -> World | None:
-    return changes.with_raised_min(search.world, group, key, by)[0]
+def _with_min(world: World, by: Amount, group: str, key: FlavorResource) -> World | None:
+    return changes.with_raised_min(world, group, key, by)[0]
 
 
-def _lending(search: Search, group: str, key: FlavorResource, lent: Amount, by: Amount) -> World | None:
-    return changes.with_lending_limit(search.world, group, key, lent + by)
+def _lending(world: World, by: Amount, group: str, key: FlavorResource, lent: Amount) -> World | None:
+    return changes.with_lending_limit(world, group, key, lent + by)

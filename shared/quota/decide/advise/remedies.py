@@ -12,6 +12,7 @@ from shared.quota.decide.advise.quota_remedies import raised_lending_limits, rai
 from shared.quota.decide.advise.remedy import Advice, Remedy, RemedyAction
 from shared.quota.decide.advise.search import Search
 from shared.quota.decide.advise.starting import Trial
+from shared.quota.decide.advise.steps import steps_of
 from shared.quota.decide.advise.workload_remedies import allowed_preemption, ends, higher_priority, smaller_requests
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.inputs.world import World
@@ -33,19 +34,21 @@ def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
     if not workload.is_pending or workload.hold_reason or starts_at == snapshot.now:
         return Advice(starts_at, ())
     trial = later if starts_at is None else replace(later, time_passes=False)
-    resumes, base, current = _resumes(snapshot, workload)
+    resumes, base = _resumes(snapshot, workload)
     if resumes and trial.starts(base):
-        return Advice(starts_at, (replace(resumes[0], also=resumes[1:]),))
-    search = Search(snapshot, base, current, trial, explanation)
-    return Advice(starts_at, tuple(replace(each, also=(*each.also, *resumes)) for each in _remedies(search)))
+        return Advice(starts_at, (replace(resumes[-1], also=resumes[:-1]),))
+    search = Search(snapshot, base, trial, explanation)
+    found = [
+        each for each in _remedies(search) if not each.also or search.starts_in_steps(steps_of(each, snapshot.capacity))
+    ]
+    return Advice(starts_at, tuple(replace(each, also=(*resumes, *each.also)) for each in found))
 
 
-def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...], World, Workload]:
-    """Return what holds the workload or its group, the world without that, and the workload there."""
-    found, world, current = list[Remedy](), snapshot.world, workload
+def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...], World]:
+    """Return what holds the workload or its group, and the world without that."""
+    found, world = list[Remedy](), snapshot.world
     if workload.hold or workload.deactivated:
-        current = changes.resumed(workload)
-        world = changes.with_workload(world, workload, current)
+        world = changes.with_resumed(world, workload)
         found.append(Remedy(RemedyAction.RESUME, workload=workload.key))
     leaf = snapshot.leaves.get(workload.group)
     for name in leaf.path if leaf is not None and not leaf.may_start else ():
@@ -53,7 +56,7 @@ def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...]
         if group is not None and group.stop_policy in STARTS_NOTHING and not is_stopped_by_budget(group):
             world = changes.with_opened(world, name)
             found.append(Remedy(RemedyAction.RESUME, group=name))
-    return tuple(found), world, current
+    return tuple(found), world
 
 
 def _remedies(search: Search) -> Iterator[Remedy]:

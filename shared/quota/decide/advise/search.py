@@ -1,11 +1,15 @@
-"""One search for remedies: the world, the workload that waits in it, and the smallest change that has an effect."""
+"""One search for remedies: the world, the workload that waits in it, and the smallest change that has an effect.
 
-from collections.abc import Callable, Iterator, Sequence
+What must be resumed first is resumed in the search's world. The reconciler may decide before the next change is made,
+and start others in what is free: so each change must do in the world in which it has decided, too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
 from typing import Final
 
 from shared.quota.decide.advise import changes
-from shared.quota.decide.advise.smallest import WRITTEN, SmallestNumber, rounded_up, smallest
+from shared.quota.decide.advise.smallest import SmallestNumber, amounts_written, rounded_up, smallest
 from shared.quota.decide.advise.starting import Trial
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.inputs.world import World
@@ -14,31 +18,47 @@ from shared.quota.model.settings import CapacitySource
 from shared.quota.model.workload import Workload
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
+WorldChange = Callable[[World], World | None]
+"""A change that a person could make in a world; None where the rules refuse it."""
+WorldChangeBy = Callable[[World, int], World | None]
+"""A change by a number."""
 MOST_SCANNED: Final = 2_000
-"""Number of workloads up to which every amount is tried; with more, one try takes too long to scan amounts."""
+"""Number of workloads up to which amounts are scanned; with more, one try takes too long."""
 
 
 class Search:
     """What all kinds of remedies have in common."""
 
-    def __init__(
-        self, snapshot: Snapshot, world: World, workload: Workload, trial: Trial, explanation: WorkloadExplanation
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, world: World, trial: Trial, explanation: WorkloadExplanation) -> None:
         self.snapshot = snapshot
         self.world = world
-        self.workload = workload
+        self._worlds = (world,) if world is snapshot.world else (world, trial.at_rest(world))
+        self.workload = explanation.workload
         self.explanation = explanation
-        self.keys = tuple(dict.fromkeys(_keys(world, workload)))
+        self.keys = tuple(dict.fromkeys(_keys(world, self.workload)))
         """The keys that the workload could take."""
         self._trial = trial
         bindings = [each.binding for each in explanation.flavors if each.binding is not None]
         self._hints = [each.missing for each in bindings]
         workloads = sum(len(each.by_id) for each in world.workload_sets.values())
-        self._written = WRITTEN if workloads <= MOST_SCANNED else ()
+        self._is_small = workloads <= MOST_SCANNED
 
-    def starts(self, world: World | None) -> bool:
-        """Return whether the workload starts in the next cycles of this world; it never does in None."""
-        return self._trial.starts(world)
+    def starts(self, change: WorldChange) -> bool:
+        """Return whether the workload starts in the next cycles after this change."""
+        return all(self._trial.starts(change(world)) for world in self._worlds)
+
+    def starts_in_steps(self, steps: Sequence[WorldChange]) -> bool:
+        """Return whether it starts if there are cycles between these changes."""
+        *first, last = steps
+        return all(self._trial.starts(self._after(world, first, last)) for world in self._worlds)
+
+    def _after(self, world: World, first: Iterable[WorldChange], last: WorldChange) -> World | None:
+        for change in first:
+            changed = change(world)
+            if changed is None:
+                return None
+            world = self._trial.at_rest(changed)
+        return last(world)
 
     def before_it(self) -> Sequence[Workload]:
         """Return the workloads before it in the queue of its leaf."""
@@ -46,7 +66,7 @@ class Search:
         return leaf.pending[: max(0, self.explanation.position - 1)] if leaf is not None else ()
 
     def smallest_of(
-        self, key: FlavorResource, after: Callable[[int], World | None], most: Amount = MAX_AMOUNT
+        self, key: FlavorResource, change: WorldChangeBy, most: Amount = MAX_AMOUNT
     ) -> SmallestNumber | None:
         """Return by how much of a key, up to `most`, the world must change, as a person would write it.
 
@@ -54,20 +74,26 @@ class Search:
         """
         most = min(most, self.most(key))
         own, unit = self.workload.request.get(key.resource, 0), self.unit(key.resource)
-        found = smallest(lambda by: self.starts(after(by)), most, (*self._hints, own), unit, self._written)
-        return found and self._rounded(key.resource, found, after, most)
+        written = self._written(key.resource, unit)
+        found = smallest(self._does(change), most, (*self._hints, own), unit, written)
+        return found and self._rounded(key.resource, found, change, most)
 
-    def smallest_effect(self, after: Callable[[int], World | None], most: int) -> int | None:
+    def smallest_effect(self, change: WorldChangeBy, most: int) -> int | None:
         """Return by which number, up to `most`, the world must change."""
-        found = smallest(lambda by: self.starts(after(by)), most, self._hints)
+        found = smallest(self._does(change), most, self._hints)
         return found and found.number
 
-    def least_taken_away(
-        self, resource: str, after: Callable[[int], World | None], most: Amount
-    ) -> SmallestNumber | None:
+    def least_taken_away(self, resource: str, change: WorldChangeBy, most: Amount) -> SmallestNumber | None:
         """Return how much less, up to `most`, of a resource the workload must request."""
-        found = smallest(lambda by: self.starts(after(by)), most, self._hints, self.unit(resource))
-        return found and self._rounded(resource, found, after, most)
+        unit = self.unit(resource)
+        found = smallest(self._does(change), most, self._hints, unit, self._written(resource, unit))
+        return found and self._rounded(resource, found, change, most)
+
+    def _written(self, resource: str, unit: Amount) -> Sequence[Amount]:
+        return amounts_written(resource, unit) if self._is_small else ()
+
+    def _does(self, change: WorldChangeBy) -> Callable[[int], bool]:
+        return lambda by: self.starts(lambda world: change(world, by))
 
     def up_to_the_clusters_size(self, key: FlavorResource, limit: Amount) -> Amount:
         """Return by how much a limit can be raised until it says as much as the cluster has."""
@@ -75,12 +101,10 @@ class Search:
             return MAX_AMOUNT
         return max(0, self.snapshot.capacity.get(key, 0) - limit)
 
-    def _rounded(
-        self, resource: str, found: SmallestNumber, after: Callable[[int], World | None], most: Amount
-    ) -> SmallestNumber:
+    def _rounded(self, resource: str, found: SmallestNumber, change: WorldChangeBy, most: Amount) -> SmallestNumber:
         """Round the amount up, unless that has no effect."""
         written = rounded_up(resource, found.number)
-        if written == found.number or written > most or not self.starts(after(written)):
+        if written == found.number or written > most or not self._does(change)(written):
             return found
         return found._replace(number=written)
 

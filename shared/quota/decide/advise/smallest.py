@@ -8,7 +8,9 @@ from shared.resources import Amount, is_counted_in_bytes
 _SCANNED: Final = 64
 """Up to this amount, every number is tried: the effect might come and go."""
 WRITTEN: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 32, 40, 48, 64)
-"""Numbers of units to try where the effect might come and go: those that a person would write."""
+"""Numbers to try where the effect might come and go: those that a person would write."""
+_CORE: Final = 1000
+_GIB: Final = 1 << 30
 _ROUNDED: Final = 8
 """An amount is rounded up by less than one part in so many."""
 
@@ -29,9 +31,9 @@ def smallest(
 ) -> SmallestNumber | None:
     """Return the smallest number found from 1 to `largest` that works; None if none was found.
 
-    Bisect below the smallest of `hints`, `largest` and so many units as in `written` that works, in steps of `unit`
-    first. A small answer is the smallest of all; a large one works, and the number before it does not. It is not sure
-    if the effect comes and goes.
+    Bisect below the smallest of `hints`, `largest` and `written` that works, in steps of `unit` first. A small answer
+    is the smallest of all; a large one works, and the number before it does not. It is not sure if the effect comes and
+    goes.
     Example: smallest(lambda n: n >= 700, 1000) == SmallestNumber(700).
     """
     tried: dict[int, bool] = {}
@@ -46,7 +48,7 @@ def smallest(
     high = next((number for number in known if does(number)), None)
     most = largest if high is None else high
     if most > _SCANNED:
-        lower = next((unit * number for number in written if unit * number < most and does(unit * number)), None)
+        lower = next((number for number in written if number < most and does(number)), None)
         if lower is not None and high is not None:
             does(high - 1)  # if this has no effect, the effect comes and goes
         high = high if lower is None else lower
@@ -71,6 +73,12 @@ def _bisect(works: Callable[[int], bool], low: int, high: int, unit: int) -> int
         middle = (below + above) // 2
         below, above = (below, middle) if works(low + middle * unit) else (middle, above)
     return min(high, low + above * unit)
+
+
+def amounts_written(resource: str, unit: Amount) -> Sequence[Amount]:
+    """Return the amounts that a person would try: whole units, and whole cores or Gi."""
+    whole = _CORE if resource == "cpu" else _GIB if is_counted_in_bytes(resource) else unit
+    return sorted({each * number for number in WRITTEN for each in (unit, whole)})
 
 
 def rounded_up(resource: str, amount: Amount) -> Amount:

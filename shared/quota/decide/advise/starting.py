@@ -1,6 +1,6 @@
 """Whether a workload starts in the next cycles of a world."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +25,13 @@ class Trial:
 
     def starts_at(self, world: World) -> datetime | None:
         """Return when the workload starts; None if it does not. Evicted workloads end before the next cycle."""
+        return self._lived_through(world)[0]
+
+    def at_rest(self, world: World) -> World:
+        """Return the world after the next cycles, in which nothing changes any more before a time passes."""
+        return replace(self, time_passes=False)._lived_through(world)[1]
+
+    def _lived_through(self, world: World) -> tuple[datetime | None, World]:
         now, snapshot, cache = self.now, None, CycleCache()
         history = UseHistory.in_world(world, now)
         for _ in range(MOST_CYCLES):
@@ -33,13 +40,13 @@ class Trial:
             snapshot = measure(world, now, snapshot)
             decided = plan(snapshot, cache)
             if any(start.workload.id == self.workload for start in decided.starts):
-                return now
+                return now, world
             if decided.is_idle and not evicting_in(world):
                 if decided.wake_at is None or not self.time_passes:
-                    return None
+                    return None, world
                 now = decided.wake_at
             world = advance(world, decided)
-        return None
+        return None, world
 
     def starts(self, world: World | None) -> bool:
         """Return whether it starts in this world; never in None, a world that must not be."""

@@ -8,8 +8,6 @@ from typing import Final
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction
 from shared.quota.decide.advise.search import Search
-from shared.quota.measure.inputs.world import World
-from shared.resources import Amount
 
 MOST_WAITED_FOR: Final = 24
 """How many of the largest holders are tried as a remedy by their end."""
@@ -21,7 +19,7 @@ def ends(search: Search) -> Iterator[Remedy]:
     holders = sorted(held, key=lambda each: (-each.amount, each.workload.id))
     known = {each.workload.id: each.workload for each in holders[:MOST_WAITED_FOR]}
     known |= {each.id: each for each in search.before_it()[:MOST_WAITED_FOR]}
-    doing = [each for each in known.values() if search.starts(changes.without(search.world, each))]
+    doing = [each for each in known.values() if search.starts(partial(changes.without, workload=each))]
     for each in doing:
         yield Remedy(RemedyAction.WAIT_FOR, group=each.group, workload=each.key)
     for each in doing:
@@ -34,7 +32,7 @@ def smaller_requests(search: Search) -> Iterator[Remedy]:
     for pod_set in search.workload.sets:
         name = pod_set.name if search.workload.pod_sets else ""
         for resource, amount in sorted(pod_set.request.items()):
-            less = partial(_with_less, search, name, resource)
+            less = partial(changes.with_less, workload=search.workload, pod_set=name, resource=resource)
             found = search.least_taken_away(resource, less, amount - 1)
             if found is not None:
                 remedy = Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=found.number, pod_set=name)
@@ -44,10 +42,9 @@ def smaller_requests(search: Search) -> Iterator[Remedy]:
 def allowed_preemption(search: Search) -> Iterator[Remedy]:
     """Let a workload that is not preemptible become preemptible."""
     workload = search.workload
-    if not workload.preemptible:
-        allowed = replace(workload, preemptible=True)
-        if search.starts(changes.with_workload(search.world, workload, allowed)):
-            yield Remedy(RemedyAction.ALLOW_PREEMPTION, workload=workload.key)
+    allowed = partial(changes.with_workload, workload=workload, preemptible=True)
+    if not workload.preemptible and search.starts(allowed):
+        yield Remedy(RemedyAction.ALLOW_PREEMPTION, workload=workload.key)
 
 
 def higher_priority(search: Search) -> Iterator[Remedy]:
@@ -62,10 +59,4 @@ def higher_priority(search: Search) -> Iterator[Remedy]:
 
 
 def _starts_with(search: Search, priority: int) -> bool:
-    workload = search.workload
-    return search.starts(changes.with_workload(search.world, workload, replace(workload, priority=priority)))
-
-
-def _with_less(search: Search, pod_set: str, resource: str, by: Amount) -> World:
-    workload = search.workload
-    return changes.with_workload(search.world, workload, changes.with_less(workload, pod_set, resource, by))
+    return search.starts(partial(changes.with_workload, workload=search.workload, priority=priority))

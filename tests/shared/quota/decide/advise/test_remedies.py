@@ -65,8 +65,17 @@ def test_held_workload_without_room_needs_both_remedies() -> None:
     given = world("root 4\n  a 4", [running("a", 4, "other"), pending("a", 1, "new", hold=True)])
     resume = {"do": "Resume", "workload": "ns/new"}
     assert remedies_of(given, "new")[0] == {
-        "do": "AddCapacity", "flavor": "default", "resource": "gpu", "by": 1, "and": [ROOT_MAX, resume],
+        "do": "AddCapacity", "flavor": "default", "resource": "gpu", "by": 1, "and": [resume, ROOT_MAX],
     }  # fmt: skip
+
+
+def test_remedy_does_too_where_others_start_between_its_changes() -> None:
+    """After the resumption the small one starts; 1 more, which the first one alone would need, is too little then."""
+    work = [running("b", 2, "other"), pending("a", 3, "first", created=after(-9)), pending("a", 1, "small")]
+    found = remedies_of(given("a 0 hold\nb 2", work, capacity=(("default", "gpu", 4),)), "first")
+    assert [each for each in found if each["do"] == "AddCapacity"] == [
+        {"do": "AddCapacity", **KEY_OF, "by": 2, "and": [{"do": "Resume", "group": "a"}]}
+    ]
 
 
 def test_stopped_group_gets_the_remedy_to_resume() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.quota.decide.advise.smallest import rounded_up, smallest
+from shared.quota.decide.advise.smallest import amounts_written, rounded_up, smallest
 
 
 def test_small_number_is_found_below_a_gap_and_a_large_one_by_bisection() -> None:
@@ -15,10 +15,17 @@ def test_small_number_is_found_below_a_gap_and_a_large_one_by_bisection() -> Non
 def test_number_that_a_person_would_write_is_found_where_the_effect_comes_and_goes() -> None:
     assert smallest(lambda number: number in (19, 20) or number >= 68, 1000, hints=(68,)) == (19, True)
     assert smallest(lambda number: number == 2, 1000) == (2, True)
-    assert smallest(lambda number: number in (2_000, 2_001, 68_000), 70_000, hints=(68_000,), unit=1_000) == (
+    cores = amounts_written("cpu", 500)
+    assert smallest(lambda number: number in (2_000, 2_001, 68_000), 70_000, hints=(68_000,), written=cores) == (
         2_000,
         False,
     )
+
+
+def test_amounts_that_a_person_would_write_are_units_and_whole_ones() -> None:
+    assert amounts_written("gpu", 2)[:4] == [2, 4, 6, 8]
+    assert {70, 700, 1_000, 64_000} <= {*amounts_written("cpu", 70)}
+    assert {7 << 20, 1 << 30, 64 << 30} <= {*amounts_written("memory", 7 << 20)}
 
 
 @pytest.mark.parametrize("least", [1, 65, 100, 101, 650, 699, 700, 1000])
