@@ -17,8 +17,8 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
-from dev.controlplane.binaries import ensure
 from dev.controlplane.cluster import ControlPlane, start
+from dev.controlplane.programs.binaries import ensure
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError

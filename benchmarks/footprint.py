@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.full_start import groups_of, resident, waiting_job, without_controllers
 from benchmarks.jobs import create_all
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.processes import Process
+from dev.controlplane.host.processes import Process
 from dev.controlplane.quotree import Quotree
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected

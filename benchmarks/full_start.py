@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.processes import Process
+from dev.controlplane.host.processes import Process
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import Quotree, installed
 from shared.api.core.job import Job, read_job
 from shared.api.names import API_VERSION, GROUP_LABEL

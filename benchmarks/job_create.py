@@ -14,7 +14,8 @@ import time
 from collections.abc import Awaitable
 
 from benchmarks.jobs import job
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import installed
 from shared.api.names import API_VERSION, GROUP_LABEL
 from shared.kube.client import Client, DryRun

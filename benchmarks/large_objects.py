@@ -19,7 +19,8 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.reconciler.reconciler_process import NAMESPACE, Quotree, job_manifest, quota, wait_for
 from tests.reconciler.tenants import JOBS, Tenant
 

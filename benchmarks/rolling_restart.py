@@ -12,7 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.webhook.balancer import Balancer
 from tests.webhook.job_stream import Traffic
 from tests.webhook.rolling_restart import restart_both, two_replicas

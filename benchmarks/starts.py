@@ -36,8 +36,9 @@ from benchmarks.starting.contender import Contender
 from benchmarks.starting.itself import quotree, quotree_with_kinds
 from benchmarks.starting.kueue import kueue
 from benchmarks.starting.limit import limit
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs import binaries
 from shared.api.core.job import Job, read_job
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected

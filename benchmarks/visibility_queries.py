@@ -26,8 +26,9 @@ from typing import Any, Final
 import yaml
 
 from benchmarks.jobs import job
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import Quotree, installed
 from dev.controlplane.rest import Rest
 

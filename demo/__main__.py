@@ -8,9 +8,10 @@ from contextlib import suppress
 from demo import slice as trace_slice
 from demo.story import Story
 from demo.terminal import Failed, Terminal
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import Quotree, installed
 from dev.openb.manifests import GPU, MODEL_LABEL
 from dev.openb.records import NodeRecord

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries
 from tests.ordering import arrange
 from tests.preloaded import Preloaded
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.host.processes import Process
 from dev.controlplane.nodes import NodeSpec
-from dev.controlplane.processes import Process
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators.recipe import Operator
 from dev.operators.running import running
 

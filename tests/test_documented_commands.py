@@ -18,8 +18,8 @@ import yaml
 from cli.__main__ import COMMANDS
 from cli.__main__ import quotree as quotree_command
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from shared.kinds.descriptor import (
     PRESETS,

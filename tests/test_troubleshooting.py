@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from tests.documentation import blocks
 from tests.repository import ROOT

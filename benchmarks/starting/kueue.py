@@ -14,9 +14,9 @@ from benchmarks.starting import kueue_program
 from benchmarks.starting.contender import ROOM, Contender, leaves, leaves_of, parents
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.pki import Authority
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
 from dev.controlplane.rest import serves
 
 NAMESPACE: Final = "kueue-system"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dev.controlplane import toolchain
-from dev.controlplane.binaries import cache_root
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.processes import tied
+from dev.controlplane.host.processes import tied
+from dev.controlplane.programs import toolchain
+from dev.controlplane.programs.binaries import cache_root
 
 MODULE: Final = "sigs.k8s.io/kueue"
 VERSION: Final = "v0.19.1"

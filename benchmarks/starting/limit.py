@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.starting.contender import Contender
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.processes import Process
+from dev.controlplane.host.processes import Process
 from shared.api.core.job import Job, read_job
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected

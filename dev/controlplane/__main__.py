@@ -9,8 +9,9 @@ import signal
 import sys
 import threading
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries
 
 
 def main() -> int:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev.controlplane import audit, flags, kubeconfigs
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.pki import Authority, token_keys
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import Rest, serves
 
 STAGES = Path(__file__).with_name("stages.yaml")

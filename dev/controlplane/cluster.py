@@ -21,14 +21,14 @@ from dev.controlplane.assembly import (
     client_kubeconfig,
     environment,
 )
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.errors import ControlPlaneError, PortTakenError
 from dev.controlplane.flags import DEFAULT_CONTROLLERS
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import READY_TIMEOUT, Process
+from dev.controlplane.host.workdir import Workdir
 from dev.controlplane.nodes import NodeSpec, Taint, create_nodes, wait_until_nodes_are_ready
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import READY_TIMEOUT, Process
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import Rest
-from dev.controlplane.workdir import Workdir
 
 __all__ = ["DEFAULT_CONTROLLERS", "ControlPlane", "NodeSpec", "Taint", "start"]
 

@@ -23,8 +23,8 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.rest import serves
 
 NAMESPACE: Final = "quotree-system"

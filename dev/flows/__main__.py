@@ -17,8 +17,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dev.controlplane import binaries, cluster, quotree
-from dev.controlplane.processes import Process
+from dev.controlplane import cluster, quotree
+from dev.controlplane.host.processes import Process
+from dev.controlplane.programs import binaries
 from dev.flows.tracer import is_own, module_of
 
 TREE = """\

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dev.controlplane import binaries
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries
 from dev.image import build, facts
 from dev.image.errors import ImageError
 from dev.node import chart, requirements, supervisor

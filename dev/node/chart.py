@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from dev.controlplane.binaries import Binaries, Clients
+from dev.controlplane.programs.binaries import Binaries, Clients
 from dev.node.errors import NodeError
 
 NAMESPACE = "quotree-system"

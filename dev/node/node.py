@@ -8,11 +8,11 @@ from types import TracebackType
 from typing import IO, Self
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.nodes import wait_until_nodes_are_ready
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import serves
 from dev.node import cleanup, configs, images, machine, owner, requirements
 from dev.node.commands import ctr, environment, listens, run

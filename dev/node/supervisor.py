@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dev.controlplane import binaries
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries
 from dev.node import cleanup, machine, owner
 from dev.node.errors import NodeError
 from dev.node.names import KUBECONFIG, MACHINE, STATE

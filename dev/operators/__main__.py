@@ -3,8 +3,8 @@
 import argparse
 import sys
 
-from dev.controlplane import binaries
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries
 from dev.operators import building, cert_manager, recipe
 
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dev.controlplane import toolchain
-from dev.controlplane.binaries import Binaries, cache_root
-from dev.controlplane.building import only_one
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.processes import tied
+from dev.controlplane.host.processes import tied
+from dev.controlplane.programs import toolchain
+from dev.controlplane.programs.binaries import Binaries, cache_root
+from dev.controlplane.programs.building import only_one
 from dev.operators.recipe import Change, Operator
 
 _FLAGS = ("-trimpath", "-buildvcs=false", "-ldflags=-s -w")

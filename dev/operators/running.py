@@ -15,9 +15,9 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.pki import Authority
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
 from dev.controlplane.rest import PROBE_TIMEOUT, serves
 from dev.operators import building, manifests
 from dev.operators.commands import HOST, START, Site

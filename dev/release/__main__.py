@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-from dev.controlplane import binaries
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries
 from dev.image import build, facts
 from dev.image.errors import ImageError
 from dev.release import contents, manifests, plugin, provenance, sbom, signing, spdx, tarball

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from dev.operators import building
 from dev.operators.recipe import JOBSET
 from tests.chaos.judging.checker import Findings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from tests.chaos.running.evidence import judge_again
 from tests.chaos.running.run import RunOptions, run
 

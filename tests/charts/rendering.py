@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 
 CHART = Path(__file__).parent.parent.parent / "charts" / "quotree"
 SYSTEM = ["kube-system", "kube-node-lease", "kube-public", "quotree-system"]

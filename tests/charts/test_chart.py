@@ -5,8 +5,8 @@ import re
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs.binaries import Binaries
 from tests.charts.rendering import CHART, Object, find_object, helm_template, render
 
 

@@ -6,8 +6,8 @@ import yaml
 
 from dashboard.http.proxied_guard import needed
 from dashboard.settings import DashboardSettings
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs.binaries import Binaries
 from shared.process.metrics_server import MetricsAuthorization, MetricsSettings
 from shared.process.settings import load_settings
 from tests.charts.rendering import find_object, render

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from tests.documentation import BLOCK
 from tests.repository import text_of

@@ -17,12 +17,12 @@ import pytest
 import yaml
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.flags import DEFAULT_CONTROLLERS
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.nodes import NodeSpec
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import serves
 from tests.repository import ROOT
 from tests.webhook.webhook_process import wait_for

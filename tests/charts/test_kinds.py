@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.generate import presets
 from reconciler.settings import ReconcilerSettings
 from shared.kinds.descriptor import PRESETS

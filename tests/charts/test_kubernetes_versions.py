@@ -16,7 +16,7 @@ import pytest
 import yaml
 from kubernetes_validate import utils
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from tests.repository import ROOT
 from tests.versions import READS_QUANTITIES_SINCE, definitions_of
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs.binaries import Binaries
 from reconciler.settings import ReconcilerSettings
 from shared.api.names import PROCESS_LABEL
 from shared.process.settings import load_settings

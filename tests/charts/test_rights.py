@@ -2,7 +2,7 @@
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from tests.charts.rendering import SYSTEM, Object, find_object, render, webhooks
 
 

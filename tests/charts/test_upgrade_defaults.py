@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs import binaries
 from tests.charts.rendering import CHART
 
 KEYS = ("openGroups", "unlabelledNamespaces")

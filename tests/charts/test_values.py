@@ -10,7 +10,7 @@ import msgspec
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.generate import chart_readme
 from reconciler.settings import ReconcilerSettings
 from shared.process.metrics_server import MetricsAuthorization, MetricsSettings

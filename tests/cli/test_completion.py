@@ -10,8 +10,8 @@ import pytest
 
 from cli.__main__ import COMMANDS
 from cli.completion import answer
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs.binaries import Binaries
 from tests.cli.live_kinds import install_kinds
 
 BIN = Path(sys.executable).parent

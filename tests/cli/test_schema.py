@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from cli.commands.offline import schema
 from dev import kubeconform
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from tests.documentation import blocks
 from tests.repository import ROOT

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from tests.dashboard.in_cluster import DASHBOARD_USER
 from tests.e2e.kubectl_steps import Asking

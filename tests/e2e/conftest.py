@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from tests.e2e.kubectl_steps import Asking
 from tests.reconciler.reconciler_process import wait_for

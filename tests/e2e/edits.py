@@ -25,8 +25,9 @@ from cli.read.cluster.live_objects import live_manifests
 from cli.read.cluster.visibility import read_past_use
 from cli.read.manifests import Manifest
 from cli.read.questions import read_question
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import Quotree, installed
 from dev.controlplane.rest import Rest
 from shared.process.cluster_settings import quota_settings

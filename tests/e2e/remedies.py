@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from dev.controlplane import binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs import binaries
 from tests.e2e.edits import CPUS, GROUPS, LEAVES, LiveTree, live_tree
 
 NODES: Final = "/api/v1/nodes"

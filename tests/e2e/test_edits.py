@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from tests.e2e.edits import live_tree
 
 JOBS = [("a", 3), ("a", 3), ("b", 3), ("b", 3), ("c", 6), ("d", 8)]

@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from tests.e2e.remedies import troubled_tree
 
 FEW = 2

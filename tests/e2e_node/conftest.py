@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from dev.image import build, facts
 from dev.node import requirements
 from dev.node.configs import REGISTRIES

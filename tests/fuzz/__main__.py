@@ -5,7 +5,7 @@ import random
 import sys
 from pathlib import Path
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from tests.fuzz.run import Report, run
 
 

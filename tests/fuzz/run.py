@@ -17,7 +17,8 @@ from typing import Final
 
 import yaml
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import CHART, RECONCILER_USER, Quotree, installed
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from tests.chaos.judging.at_rest import look

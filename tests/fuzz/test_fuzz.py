@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from tests.fuzz.__main__ import say, show
 from tests.fuzz.run import run
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import installed
 from tests.gadgets.gadget import DEFINITION, DESCRIPTOR, OPERATOR, PATH, Operator
 from tests.gadgets.world import TREE, World

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane import binaries
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs import binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators import building
 from dev.operators.recipe import JOBSET
 from tests.jobset.jobsets import API, driver_and_workers

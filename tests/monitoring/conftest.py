@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dev import prometheus
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import CHART
 from tests.summary import note, write_notes
 

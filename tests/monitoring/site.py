@@ -15,8 +15,8 @@ from typing import Any, Final
 import yaml
 
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
 from dev.controlplane.quotree import Quotree, installed
 from dev.controlplane.rest import serves
 from dev.prometheus import Programs

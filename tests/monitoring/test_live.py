@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.host.processes import Process
 from dev.controlplane.nodes import NodeSpec
-from dev.controlplane.processes import Process
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import NAMESPACE
 from dev.prometheus import Programs
 from tests.e2e.kubectl_steps import Asking, group, job

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.prometheus import Programs
 from tests.monitoring.conftest import rendered, rules_in, write_rules
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from dev.operators import building
 
 

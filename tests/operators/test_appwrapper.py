@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators.recipe import APPWRAPPER
 from tests import operated_stories
 from tests.operated import LONG, Labels, Object, named, operated, template

@@ -11,7 +11,7 @@ import jsonpatch
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators import building
 from dev.operators.recipe import APPWRAPPER, JOBSET, KUBERAY, LWS, MPI, SPARK, TRAINER, TRAINING
 from shared.api.annotations import InjectedAnnotation, InjectedPlacement

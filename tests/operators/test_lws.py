@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators.recipe import LWS
 from tests.operated import GPU, LONG, Labels, Object, Operated, named, operated, template
 from tests.operated_stories import STOP_TAKES, Governed, entry, governed

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators.recipe import JOBSET
 from tests.jobset.jobsets import API, driver_and_workers
 from tests.operated import Operated, ends_after, operated, template

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import Rest
 from dev.operators.recipe import SPARK
 from tests.operated import LONG, Labels, Object, named, operated

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import installed
 from dev.operators.recipe import JOBSET, TRAINER
 from dev.operators.running import running

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.operators.recipe import TRAINING
 from tests import operated_stories
 from tests.operated import LONG, Labels, Object, Operated, ends_after, named, operated, template

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.preloaded import Preloaded
 from tests.reconciler.reconciler_process import Quotree
 

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane, start
+from dev.controlplane.programs.binaries import Binaries
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from tests.preloaded import Preloaded

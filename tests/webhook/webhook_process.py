@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import yaml
 
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.ports import Ports
+from dev.controlplane.host.ports import Ports
 from shared.api.names import API_VERSION
 from tests.polling import pause_after
 from tests.preloaded import Fork, Preloaded, launched

@@ -13,11 +13,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
 from dev.controlplane import quotree as installing
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.ports import Ports
-from dev.controlplane.processes import Process
+from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import Process
+from dev.controlplane.programs import binaries
 from dev.operators import running as operators
 from dev.operators.recipe import JOBSET
 from tests.chaos.judging.history import write_policy

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.processes import Process
+from dev.controlplane.host.processes import Process
 from tests.chaos.judging.final_list import append_final_list
 from tests.chaos.judging.records import JOBSET
 from tests.chaos.running.cluster_setup import Stage

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.at_rest import Rest, judge, look, still_counted, unseen
 from tests.chaos.judging.checker import Findings, Flaw, check

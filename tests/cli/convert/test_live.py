@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from tests.cli.convert.converting import Converted
 from tests.cli.convert.kueue_manifests import kueue, local_queue, queue, quotas

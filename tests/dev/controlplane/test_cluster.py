@@ -11,8 +11,8 @@ import pytest
 
 from dev.controlplane import cluster
 from dev.controlplane.audit import AuditEvent
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs.binaries import Binaries
 from tests.dev.controlplane.programs import ROOT, alive, eventually
 
 STARTS = """

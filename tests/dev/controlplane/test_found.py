@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dev.controlplane import found, recipe, toolchain
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import found, recipe, toolchain
 from tests.dev.controlplane.programs import program
 
 NAMES = [item.name for item in recipe.NEEDED]

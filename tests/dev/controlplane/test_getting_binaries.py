@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dev.controlplane import binaries, building, found, recipe
 from dev.controlplane.errors import ControlPlaneError
+from dev.controlplane.programs import binaries, building, found, recipe
 from tests.dev.controlplane.programs import ROOT, alive, eventually, program
 from tests.repository import text_of
 

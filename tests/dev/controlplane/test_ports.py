@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane import cluster, ports
-from dev.controlplane.binaries import Binaries
+from dev.controlplane import cluster
 from dev.controlplane.errors import ControlPlaneError, PortTakenError
+from dev.controlplane.host import ports
+from dev.controlplane.programs.binaries import Binaries
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dev.controlplane.errors import ControlPlaneError, PortTakenError
-from dev.controlplane.processes import Process
+from dev.controlplane.host.processes import Process
 from tests.dev.controlplane.programs import ROOT, alive, eventually
 
 STUBBORN = (
@@ -132,7 +132,7 @@ def test_a_process_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
 def test_a_process_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     code = (
         "import os, pathlib, time\n"
-        "from dev.controlplane.processes import Process\n"
+        "from dev.controlplane.host.processes import Process\n"
         f"p = Process('sample', ['/bin/sleep', '600'], log=pathlib.Path({str(tmp_path / 'log')!r}),\n"
         "            environment=dict(os.environ), probe=lambda: True)\n"
         "p.start(); time.sleep(0.3); print(p.pid, flush=True); time.sleep(600)\n"
@@ -148,7 +148,7 @@ def test_a_process_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_program_whose_parent_is_already_gone_never_starts(tmp_path: Path) -> None:
-    launcher = ROOT / "dev" / "controlplane" / "launcher.py"
+    launcher = ROOT / "dev" / "controlplane" / "host" / "launcher.py"
     other_user = os.getppid()
     done = subprocess.run(
         [sys.executable, "-I", "-S", launcher, str(other_user), "/bin/touch", str(tmp_path / "started")],

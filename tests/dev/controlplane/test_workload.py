@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import DEFAULT_CONTROLLERS, ControlPlane, NodeSpec, Taint
 from dev.controlplane.flags import NODE_LIFECYCLE
+from dev.controlplane.programs.binaries import Binaries
 from tests.dev.controlplane.programs import eventually
 
 NAMESPACE = "harness-work"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
+from dev.controlplane.programs.binaries import Binaries
 from dev.image import facts
 from dev.release import plugin
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.programs.binaries import Binaries
 from dev.release import __main__ as release
 from dev.release import signing, spdx
 from dev.release.contents import Package

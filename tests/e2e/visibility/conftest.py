@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from dev.controlplane import cluster
-from dev.controlplane.binaries import Binaries
 from dev.controlplane.nodes import NodeSpec
+from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from tests.e2e.visibility.manifests import EDITOR, TREE
 from tests.e2e.visibility.steps import HIDDEN, available, listed, submit, suspended, wait_for

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import installed
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
 

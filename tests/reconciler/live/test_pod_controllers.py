@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from shared.api.names import GATE, GROUP_LABEL
 from tests.preloaded import Preloaded
 from tests.reconciler.conftest import NODES

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.controlplane.processes import Process
+from dev.controlplane.host.processes import Process
 from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 

@@ -14,7 +14,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter
 
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.ports import Ports
+from dev.controlplane.host.ports import Ports
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.process.metrics_access import ALLOWED_FOR, REFUSED_FOR, TRUSTED_FOR, Permission, ReaderPermissions

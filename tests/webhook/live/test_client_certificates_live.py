@@ -11,7 +11,8 @@ import pytest
 import trustme
 import yaml
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.preloaded import Preloaded
 from tests.webhook.webhook_process import AdmissionSetup, Replica, job_body, wait_for
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dev.controlplane import binaries
+from dev.controlplane.programs import binaries
 from tests.charts.rendering import find_object, render
 from tests.preloaded import Preloaded
 from tests.webhook.control_planes import built

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.gadgets.gadget import DEFINITION, DESCRIPTOR, OPERATOR, part
 from tests.webhook.live.test_workloads_live import AS_RECONCILER, admitted, patch
 from tests.webhook.webhook_process import RECONCILER, AdmissionSetup, job_body, wait_for, words

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.preloaded import Preloaded
 from tests.versions import skip_before
 from tests.webhook.control_planes import built

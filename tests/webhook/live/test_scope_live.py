@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 from tests.webhook.live.test_workloads_live import AS_RECONCILER, admitted, patch
 from tests.webhook.webhook_process import JOBS, RECONCILER, AdmissionSetup, job_body, wait_for, words
 

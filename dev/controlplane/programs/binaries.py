@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dev.controlplane import building, found
-from dev.controlplane.recipe import FOR_A_NODE, NEEDED, OF_KUBERNETES, OLDEST_MODULE, Recipe, cache_key
+from dev.controlplane.programs import building, found
+from dev.controlplane.programs.recipe import FOR_A_NODE, NEEDED, OF_KUBERNETES, OLDEST_MODULE, Recipe, cache_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What is built for the control plane, at which versions, and the name of the cache folder that follows from it.
 
-The versions stand in go/go.mod, and those of the oldest Kubernetes that Quotree supports in go-oldest/go.mod;
+The versions stand in ../go/go.mod, and those of the oldest Kubernetes that Quotree supports in ../go-oldest/go.mod;
 everything here is read from there.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MODULE = Path(__file__).with_name("go")
-OLDEST_MODULE = Path(__file__).with_name("go-oldest")
+MODULE = Path(__file__).parents[1] / "go"
+OLDEST_MODULE = Path(__file__).parents[1] / "go-oldest"
 LEAST_GO = (1, 26)
 
 

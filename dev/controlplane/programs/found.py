@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.recipe import NEEDED, Recipe, pinned_version
+from dev.controlplane.programs.recipe import NEEDED, Recipe, pinned_version
 
 ASSETS = "KUBEBUILDER_ASSETS"
 PROBE_TIMEOUT = 20.0

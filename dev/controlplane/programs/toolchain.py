@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.found import parsed_version
-from dev.controlplane.recipe import LEAST_GO, MODULE
+from dev.controlplane.programs.found import parsed_version
+from dev.controlplane.programs.recipe import LEAST_GO, MODULE
 
 PINS = MODULE / "toolchain.txt"
 INSTALL_TIMEOUT = 900.0

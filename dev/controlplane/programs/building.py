@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dev.controlplane import toolchain
 from dev.controlplane.errors import ControlPlaneError
-from dev.controlplane.processes import tied
-from dev.controlplane.recipe import MODULE, Recipe, build_arguments
+from dev.controlplane.host.processes import tied
+from dev.controlplane.programs import toolchain
+from dev.controlplane.programs.recipe import MODULE, Recipe, build_arguments
 
 HEARTBEAT = 10.0
 POLL = 0.5
