@@ -10,8 +10,9 @@ from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.programs import binaries
 from dev.image import build, facts
 from dev.image.errors import ImageError
-from dev.node import chart, requirements, supervisor
+from dev.node import chart, supervisor
 from dev.node.errors import NodeError
+from dev.node.machine import requirements
 from dev.node.names import KUBECONFIG
 
 

@@ -14,9 +14,10 @@ from dev.controlplane.host.processes import Process
 from dev.controlplane.nodes import wait_until_nodes_are_ready
 from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import serves
-from dev.node import cleanup, configs, images, machine, owner, requirements
+from dev.node import configs, images
 from dev.node.commands import ctr, environment, listens, run
 from dev.node.errors import NodeError
+from dev.node.machine import cleanup, owner, requirements, state
 from dev.node.names import BRIDGE, GATEWAY, MACHINE, NODE, STATE
 
 # All of a real cluster but what needs a cloud or gives out pod networks.
@@ -39,7 +40,7 @@ class Node:
         self._say = progress
         self._started = time.monotonic()
         self._owner: IO[str] | None = None
-        self._before = machine.read()
+        self._before = state.read()
         self._ports = Ports()
         self._control_plane: ControlPlane | None = None
         self._processes: dict[str, Process] = {}
@@ -55,7 +56,7 @@ class Node:
         return self._processes["kubelet"]
 
     @property
-    def before(self) -> machine.Machine:
+    def before(self) -> state.Machine:
         """The machine before the node came."""
         return self._before
 
@@ -93,7 +94,7 @@ class Node:
 
     def _bring_up(self) -> None:
         self._owner = owner.take()
-        machine.save(self._before, MACHINE)
+        state.save(self._before, MACHINE)
         self._make_network()
         self._start_containerd()
         with ThreadPoolExecutor(1) as beside:

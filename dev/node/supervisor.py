@@ -11,8 +11,8 @@ from pathlib import Path
 
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.programs import binaries
-from dev.node import cleanup, machine, owner
 from dev.node.errors import NodeError
+from dev.node.machine import cleanup, owner, state
 from dev.node.names import KUBECONFIG, MACHINE, STATE
 from dev.node.node import Node
 
@@ -69,7 +69,7 @@ def down(progress: Callable[[str], None]) -> None:
             time.sleep(0.2)
     if STATE.exists():
         progress("node: its owner was killed, removing what it left")
-        before = machine.load(MACHINE) if MACHINE.exists() else machine.read()
+        before = state.load(MACHINE) if MACHINE.exists() else state.read()
         cleanup.remove_traces(before)
     progress("node: nothing of it is left")
 

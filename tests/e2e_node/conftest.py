@@ -8,8 +8,8 @@ import pytest
 
 from dev.controlplane.programs import binaries
 from dev.image import build, facts
-from dev.node import requirements
 from dev.node.configs import REGISTRIES
+from dev.node.machine import requirements
 from dev.node.node import Node
 from tests.e2e_node.reader import PUSHED, Reader, of_readme
 from tests.e2e_node.registry import layer, serving

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from dev.node import machine
+from dev.node.machine import state
 
-BEFORE = machine.Machine(
+BEFORE = state.Machine(
     mounts=["/", "/proc"],
     links=["eth0", "lo"],
     tables=["ip filter"],
@@ -16,36 +16,36 @@ BEFORE = machine.Machine(
 
 
 def test_equal_machine_states_have_no_difference() -> None:
-    assert machine.difference(BEFORE, BEFORE) == {}
+    assert state.difference(BEFORE, BEFORE) == {}
 
 
 def test_added_and_changed_entries_are_listed() -> None:
     after = replace(BEFORE, mounts=["/", "/proc", "/run/netns/x"], settings={"net/ipv4/ip_forward": "1"})
 
-    assert machine.difference(BEFORE, after) == {
+    assert state.difference(BEFORE, after) == {
         "mounts": ["/run/netns/x"],
         "settings": ["net/ipv4/ip_forward=1, was 0"],
     }
 
 
 def test_removed_entries_are_ignored() -> None:
-    assert machine.difference(BEFORE, replace(BEFORE, mounts=["/"], links=["lo"])) == {}
+    assert state.difference(BEFORE, replace(BEFORE, mounts=["/"], links=["lo"])) == {}
 
 
 def test_setting_of_a_loaded_kernel_module_is_ignored() -> None:
     after = replace(BEFORE, settings={**BEFORE.settings, "net/netfilter/nf_conntrack_max": "262144"})
 
-    assert machine.difference(BEFORE, after) == {}
+    assert state.difference(BEFORE, after) == {}
 
 
 def test_only_mounts_of_the_node_are_read() -> None:
     mounts = ["/", "/proc", "/run/netns/x", "/var/lib/kubelet/pods/y", "/mnt/of/another/user", "/run/netns-of-others"]
 
-    assert [each for each in mounts if machine.is_of_a_node(each)] == ["/run/netns/x", "/var/lib/kubelet/pods/y"]
+    assert [each for each in mounts if state.is_of_a_node(each)] == ["/run/netns/x", "/var/lib/kubelet/pods/y"]
 
 
 def test_this_machine_can_be_read() -> None:
-    here = machine.read()
+    here = state.read()
 
     assert "lo" in here.links
     assert "net/ipv4/ip_forward" in here.settings

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dev.node import machine
 from dev.node.commands import ctr, listens, run
 from dev.node.errors import NodeError
-from dev.node.machine import Machine
+from dev.node.machine import state
+from dev.node.machine.state import Machine
 from dev.node.names import BRIDGE, FOREIGN, STATE
 
 PATIENCE = 20.0
@@ -34,15 +34,15 @@ def remove_traces(before: Machine) -> None:
     _end_processes()
     _unmount(before)
     _remove_links(before)
-    for table in set(machine.read().tables) - set(before.tables):
+    for table in set(state.read().tables) - set(before.tables):
         run("nft", "delete", "table", *table.split(), check=False)
     _until(lambda: _remove_cgroups(before))
-    machine.restore_settings(before)
+    state.restore_settings(before)
     # Last the folder with the owner's lock: `down` takes its absence for the end.
     for path in (*FOREIGN, STATE):
         if str(path) not in before.folders:
             _remove(path)
-    if left := machine.difference(before, machine.read()):
+    if left := state.difference(before, state.read()):
         raise NodeError(f"the node left something behind: {left}")
 
 
@@ -54,7 +54,7 @@ def _end_processes() -> None:
     """Shims outlive containerd; they and all that was started for this node go by their pids."""
 
     def none_left() -> bool:
-        found = [*(pid for pid, _ in machine.node_processes()), *_contained()]
+        found = [*(pid for pid, _ in state.node_processes()), *_contained()]
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -67,7 +67,7 @@ def _end_processes() -> None:
 
 def _contained() -> Iterator[int]:
     """Yield what runs in containers whose shim is gone."""
-    for cgroup in machine.read().cgroups:
+    for cgroup in state.read().cgroups:
         if "/k8s.io/" in cgroup:
             with contextlib.suppress(OSError):
                 yield from map(int, (Path(cgroup) / "cgroup.procs").read_text().split())
@@ -76,7 +76,7 @@ def _contained() -> Iterator[int]:
 def _unmount(before: Machine) -> None:
     """Deepest first; what a process of a dead container still holds goes when it does."""
     for _ in range(3):
-        left = [mount for mount in machine.read().mounts if mount not in before.mounts]
+        left = [mount for mount in state.read().mounts if mount not in before.mounts]
         for mount in sorted(left, key=len, reverse=True):
             run("umount", "--lazy", mount, check=False)
         if not left:
@@ -94,7 +94,7 @@ def _remove_links(before: Machine) -> None:
 
 def _remove_cgroups(before: Machine) -> bool:
     """Return whether none is left; a control group can be removed once its last process has been reaped."""
-    new = sorted(set(machine.read().cgroups) - set(before.cgroups), key=len, reverse=True)
+    new = sorted(set(state.read().cgroups) - set(before.cgroups), key=len, reverse=True)
     for path in new:
         try:
             Path(path).rmdir()
