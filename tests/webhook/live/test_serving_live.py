@@ -24,7 +24,7 @@ def balanced(bare_admission: AdmissionSetup) -> Iterator[tuple[AdmissionSetup, B
 
 
 def test_rolling_restart_of_two_replicas_refuses_no_request(balanced: tuple[AdmissionSetup, Balancer]) -> None:
-    """`python -m benchmarks.rolling_restart` does the same at 200 Jobs a second."""
+    """`python -m benchmarks.webhook.rolling_restart` does the same at 200 Jobs a second."""
     admission, balancer = balanced
     traffic = Traffic(admission.control_plane, "rolling")
     with traffic.flowing():

@@ -1,6 +1,6 @@
 """What a first list costs a watch in CPU time: splitting the stream, finding each object's identity, projecting it.
 
-    python -m benchmarks.listing [--objects 20000]
+    python -m benchmarks.objects.listing [--objects 20000]
 
 Pods of 6 KB each, as an API server with managedFields sends them.
 """

@@ -1,6 +1,6 @@
 """Whether a rolling restart of both webhook replicas is noticed by clients that create Jobs at full pace.
 
-    python -m benchmarks.rolling_restart [--rate 200] [--connections 32] [--rounds 3]
+    python -m benchmarks.webhook.rolling_restart [--rate 200] [--connections 32] [--rounds 3]
 
 A real API server, two webhook processes behind a TCP balancer that learns of their readiness late, as a Service does,
 and a client, all on this machine. In each round both replicas get SIGTERM one after the other and are started again.

@@ -1,6 +1,6 @@
 """What it costs to serialise edits of quota objects: one edit, and a burst of 40 of which 10 may be.
 
-    python -m benchmarks.edits [--replicas 1 2 3] [--groups 20 2000]
+    python -m benchmarks.webhook.edits [--replicas 1 2 3] [--groups 20 2000]
 
 A real API server and etcd, and webhook processes behind a balancer, all on this machine. "one edit" is a creation, one
 after another, with the webhook and without; "burst" is 40 creations of min 1 at once under a parent with room for 10:

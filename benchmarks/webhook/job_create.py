@@ -1,6 +1,6 @@
 """What Quotree adds to the creation of a Job: the same creations, managed and not, one after another and 16 at once.
 
-    python -m benchmarks.job_create [--jobs 400]
+    python -m benchmarks.webhook.job_create [--jobs 400]
 
 A real API server with the chart installed and one webhook process on this machine. Creations are dry runs, so that the
 Job controller and the reconciler have nothing to do; "without" are the same Jobs without the group label, which no

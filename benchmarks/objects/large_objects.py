@@ -1,4 +1,6 @@
-"""What one tenant's large Jobs cost the others: `python -m benchmarks.large_objects [--jobs 149] [--kilobytes 1300]`.
+"""What one tenant's large Jobs cost the others.
+
+    python -m benchmarks.objects.large_objects [--jobs 149] [--kilobytes 1300]
 
 A real control plane and one reconciler with its default Lease, no webhook (which would refuse such Jobs). One tenant
 creates large Jobs as fast as the API server takes them; once a second another tenant creates a small one, and it is
@@ -26,7 +28,7 @@ from tests.reconciler.tenants import JOBS, Tenant
 
 NODE: Final = cluster.NodeSpec("node-0", allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})
 LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/quotree-reconciler"
-VALUES: Final = Path(__file__).parents[1] / "charts" / "quotree" / "values.yaml"
+VALUES: Final = Path(__file__).parents[2] / "charts" / "quotree" / "values.yaml"
 TERM_BYTES: Final = 290
 LONG: Final = 120.0
 

@@ -1,6 +1,6 @@
 """How many reviews of Jobs the webhook answers: per second, per core, and how long each takes.
 
-    python -m benchmarks.webhook_reviews [--seconds 5] [--connections 16] [--groups 2000]
+    python -m benchmarks.webhook.reviews [--seconds 5] [--connections 16] [--groups 2000]
 
 Two processes: the server as it runs in a pod (TLS 1.3, P-256, uvloop, a tree of `groups` groups) and a client that
 keeps `connections` open, as the API server does. A review is 4 kB; half of them mutate, half validate. Reviews per

@@ -1,6 +1,6 @@
 """What a descriptor costs per event: reading an object of a governed kind, beside reading a batch Job.
 
-    python -m benchmarks.kind_reading [--rounds 2000]
+    python -m benchmarks.objects.kind_reading [--rounds 2000]
 
 Each object has one pod template of the usual size for each of its pod sets, as the API server sends it. `read` makes a
 typed view of the bytes, as a watch and a webhook do for each event; `workload` makes a workload of that view. The time

@@ -1,0 +1,1 @@
+"""What the webhook costs: reviews, creations, serialised edits, and a restart of its replicas."""
