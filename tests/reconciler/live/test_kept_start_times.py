@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from dev.controlplane.programs import binaries, found
-from tests.reconciler.live.test_flavors import GROUPS, flavor_of, flavored, is_empty, nodes_of, spec_of
+from tests.reconciler.live.nodes.test_flavors import GROUPS, flavor_of, flavored, is_empty, nodes_of, spec_of
 from tests.reconciler.reconciler_process import Quotree, eviction_of, wait_for
 
 pytestmark = pytest.mark.timeout(300)

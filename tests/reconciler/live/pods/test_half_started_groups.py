@@ -8,7 +8,7 @@ import pytest
 from shared.api.names import POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 from tests.faults.kinds import Asked, FallSilent, Refuse, Rule
 from tests.faults.proxy import FaultProxy
-from tests.reconciler.live.test_pods import PODS, pod, pods
+from tests.reconciler.live.pods.test_pods import PODS, pod, pods
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)

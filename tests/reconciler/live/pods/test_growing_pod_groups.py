@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shared.api.names import ADMISSION, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
-from tests.reconciler.live.test_pods import held, placed, pod
+from tests.reconciler.live.pods.test_pods import held, placed, pod
 from tests.reconciler.reconciler_process import Quotree, note_of, quota, wait_for
 from tests.reconciler.tenants import PODS, Tenant
 

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from shared.api.names import MAX_RUN_TIME, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, REQUEUE
-from tests.reconciler.live.test_pods import PODS, placed, pod, pods
+from tests.reconciler.live.pods.test_pods import PODS, placed, pod, pods
 from tests.reconciler.reconciler_process import (
     Quotree,
     admission_of,

@@ -11,7 +11,7 @@ import pytest
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, PREEMPTIBLE_LABEL
 from tests.faults.kinds import Delay, Rule
 from tests.faults.proxy import FaultProxy
-from tests.reconciler.live.test_pods import pod
+from tests.reconciler.live.pods.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, admission_of, job_manifest, quota, wait_for
 from tests.reconciler.tenants import JOBS, PODS, Tenant
 

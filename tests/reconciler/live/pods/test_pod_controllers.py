@@ -15,7 +15,7 @@ from dev.controlplane.programs import binaries
 from shared.api.names import GATE, GROUP_LABEL
 from tests.preloaded import Preloaded
 from tests.reconciler.conftest import NODES
-from tests.reconciler.live.test_pods import held, placed
+from tests.reconciler.live.pods.test_pods import held, placed
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shared.api.names import ADMISSION, GROUP_LABEL, UNIT_LABEL
-from tests.reconciler.live.test_pods import pod
+from tests.reconciler.live.pods.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)

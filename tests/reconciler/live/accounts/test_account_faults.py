@@ -13,7 +13,7 @@ from shared.api.core.job import Job
 from shared.api.core.pod_request import effective_request
 from shared.api.names import GROUP_LABEL
 from tests.reconciler.job_history import History, recording
-from tests.reconciler.live.test_accounts import amount, counted_until
+from tests.reconciler.live.accounts.test_accounts import amount, counted_until
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(500)

@@ -1,0 +1,1 @@
+"""Accounts and budgets beside what the API server has recorded."""

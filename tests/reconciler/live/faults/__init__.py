@@ -1,0 +1,1 @@
+"""What a reconciler does when processes, leaders, clocks, requests or its own steps fail."""

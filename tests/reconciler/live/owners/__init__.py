@@ -1,0 +1,1 @@
+"""What owners and administrators do around decisions, in good and in bad faith."""

@@ -1,0 +1,1 @@
+"""Pods alone, in groups and of controllers."""

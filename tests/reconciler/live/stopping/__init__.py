@@ -1,0 +1,1 @@
+"""Why and how work is stopped."""

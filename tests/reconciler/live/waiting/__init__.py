@@ -1,0 +1,1 @@
+"""Who of those that wait comes first, and what they are told."""
