@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.prove.changing import all_stale_numbers
-from tests.prove.comparing import all_differences
-from tests.prove.large_worlds import random_large_world
-from tests.prove.late_arrivals import with_late_arrivals
-from tests.prove.manifests import write_world
-from tests.prove.node_sizes import with_node_sizes
-from tests.prove.over_time import with_overrides
-from tests.prove.pod_sets import with_several_pod_sets
+from tests.prove.numbers.changing import all_stale_numbers
+from tests.prove.numbers.comparing import all_differences
 from tests.prove.random_draw import Seeded
-from tests.prove.run_times import limited_in_time
-from tests.prove.searching import flaws
-from tests.prove.shrinking import kind_of, shrunk
-from tests.prove.worlds import ClosedWorld, random_world, reordered
+from tests.prove.rest.searching import flaws
+from tests.prove.rest.shrinking import kind_of, shrunk
+from tests.prove.worlds.large_worlds import random_large_world
+from tests.prove.worlds.late_arrivals import with_late_arrivals
+from tests.prove.worlds.manifests import write_world
+from tests.prove.worlds.node_sizes import with_node_sizes
+from tests.prove.worlds.over_time import with_overrides
+from tests.prove.worlds.pod_sets import with_several_pod_sets
+from tests.prove.worlds.run_times import limited_in_time
+from tests.prove.worlds.world import ClosedWorld, random_world, reordered
 
 FOUND = Path(__file__).parents[1] / "scenarios" / "found"
 SHRUNK_PER_KIND = 1

@@ -27,7 +27,7 @@ from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from shared.quota.model.tree import BUILT_IN, Entry, ReclaimOverrides, StopPolicy, Tree
 from shared.quota.model.workload import Workload
 from tests.prove.random_draw import Seeded
-from tests.prove.worlds import random_world
+from tests.prove.worlds.world import random_world
 from tests.shared.quota.reference_inputs import EPOCH
 
 NUMBERS = frozenset(

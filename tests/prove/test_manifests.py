@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.prove.manifests import read_world, write_world
-from tests.prove.node_sizes import with_node_sizes
-from tests.prove.pod_sets import with_several_pod_sets
 from tests.prove.random_draw import Seeded
-from tests.prove.run_times import limited_in_time
-from tests.prove.worlds import random_world, reordered
+from tests.prove.worlds.manifests import read_world, write_world
+from tests.prove.worlds.node_sizes import with_node_sizes
+from tests.prove.worlds.pod_sets import with_several_pod_sets
+from tests.prove.worlds.run_times import limited_in_time
+from tests.prove.worlds.world import random_world, reordered
 
 
 @pytest.mark.parametrize("seed", range(12))

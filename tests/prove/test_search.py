@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.prove.__main__ import FOUND, compare_one, search_one
-from tests.prove.manifests import read_world
-from tests.prove.searching import flaws
+from tests.prove.rest.searching import flaws
+from tests.prove.worlds.manifests import read_world
 
 
 @pytest.mark.parametrize("hundred", range(3))

@@ -3,14 +3,14 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.prove.comparing import (
+from tests.prove.numbers.comparing import (
     broken_invariants,
     changes_when_shuffled,
     differences,
     losses_when_capacity_grows,
 )
+from tests.prove.numbers.random_inputs import random_inputs
 from tests.prove.random_draw import Drawn
-from tests.prove.random_inputs import random_inputs
 from tests.shared.quota.reference_inputs import ReferenceInputs
 
 few = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)

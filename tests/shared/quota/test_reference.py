@@ -8,8 +8,8 @@ from shared.quota.model.tree import ROOT, Entry, Group, Tree
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
+from tests.prove.numbers.random_inputs import random_inputs
 from tests.prove.random_draw import Seeded
-from tests.prove.random_inputs import random_inputs
 from tests.shared.quota.reference import Reference
 from tests.shared.quota.reference_division import Sibling, divide
 from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs

@@ -10,8 +10,8 @@ from shared.quota.decide.simulate.run import run
 from shared.quota.model.flavor import Flavor
 from tests.builders import after, pending, running
 from tests.prove.__main__ import world_of
-from tests.prove.searching import whole
-from tests.prove.stepping import live
+from tests.prove.rest.searching import whole
+from tests.prove.rest.stepping import live
 from tests.shared.quota.decide.plan_words import decide, started_and_evicted, starts, waits
 
 FLAVORS = (Flavor("big"), Flavor("small"))

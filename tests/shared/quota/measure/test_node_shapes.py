@@ -8,7 +8,7 @@ from shared.quota.measure.static.node_shapes import NodeShapes, group_nodes
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
-from tests.prove.placements import random_nodes
+from tests.prove.numbers.placements import random_nodes
 from tests.prove.random_draw import Seeded
 
 FLAVORS = {"default": Flavor("default"), "a": Flavor("a", {"kind": "a"}), "b": Flavor("b", {"kind": "b"})}

@@ -17,7 +17,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import PodSet
 from tests.builders import NOW, claimed, evicting, pending, running
 from tests.prove.random_draw import Seeded
-from tests.prove.worlds import random_world
+from tests.prove.worlds.world import random_world
 from tests.shared.quota.decide.plan_words import decide, given
 from tests.trees import GPU
 

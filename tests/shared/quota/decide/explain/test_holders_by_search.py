@@ -12,8 +12,8 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.prove.random_draw import Seeded
-from tests.prove.stepping import live
-from tests.prove.worlds import random_world
+from tests.prove.rest.stepping import live
+from tests.prove.worlds.world import random_world
 
 CAN_GO = ("", "Notice", "NotAnswered")
 """Why a victim that was found stays for a moment is decided after the search."""

@@ -18,8 +18,8 @@ from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.builders import NOW, pending, running
 from tests.prove.random_draw import Dice, Seeded
-from tests.prove.searching import simulate, simulated
-from tests.prove.worlds import ClosedWorld, random_world
+from tests.prove.rest.searching import simulate, simulated
+from tests.prove.worlds.world import ClosedWorld, random_world
 from tests.shared.quota.decide.plan_words import given
 from tests.trees import KEY
 

@@ -25,8 +25,8 @@ from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree, WhenCa
 from shared.quota.model.workload import PodSet, Workload
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running
-from tests.prove.pod_sets import random_pod_sets
 from tests.prove.random_draw import Dice, Seeded
+from tests.prove.worlds.pod_sets import random_pod_sets
 from tests.shared.quota.decide.plan_words import given
 from tests.trees import tree
 

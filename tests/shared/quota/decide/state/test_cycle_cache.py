@@ -18,12 +18,12 @@ from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import ReclaimMode
 from tests.builders import NOW, after, pending, running
-from tests.prove.large_worlds import random_large_world
-from tests.prove.placements import random_flavor
+from tests.prove.numbers.placements import random_flavor
 from tests.prove.random_draw import Seeded
-from tests.prove.searching import whole as whole_plan
-from tests.prove.stepping import live
-from tests.prove.worlds import random_world
+from tests.prove.rest.searching import whole as whole_plan
+from tests.prove.rest.stepping import live
+from tests.prove.worlds.large_worlds import random_large_world
+from tests.prove.worlds.world import random_world
 from tests.shared.quota.decide.plan_words import PLAIN, given, starts
 from tests.trees import KEY, tree
 

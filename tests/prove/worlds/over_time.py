@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, Override, StopPolicy, Tree
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import STEP, ClosedWorld
+from tests.prove.worlds.world import STEP, ClosedWorld
 from tests.shared.quota.reference_inputs import EPOCH
 
 

@@ -10,10 +10,10 @@ from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import ROOT, Group, StopPolicy
 from shared.quota.model.workload import Admission, Eviction, EvictionReason, Workload
-from tests.prove.comparing import world_of
-from tests.prove.placements import random_flavor
+from tests.prove.numbers.comparing import world_of
+from tests.prove.numbers.placements import random_flavor
+from tests.prove.numbers.random_inputs import random_inputs
 from tests.prove.random_draw import Dice, Seeded
-from tests.prove.random_inputs import random_inputs
 from tests.shared.quota.reference_inputs import ReferenceInputs
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shared.quota.model.tree import Amounts
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import ClosedWorld, Resize
+from tests.prove.worlds.world import ClosedWorld, Resize
 
 
 def with_node_sizes(dice: Dice, world: ClosedWorld) -> ClosedWorld:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from shared.quota.model.tree import ROOT, Group, Tree
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import STEP, ClosedWorld, Life
+from tests.prove.worlds.world import STEP, ClosedWorld, Life
 
 
 def limited_in_time(dice: Dice, world: ClosedWorld) -> ClosedWorld:

@@ -8,7 +8,7 @@ from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Flavors, Workload
 from shared.resources import FlavorResource
-from tests.prove.stepping import Cycle
+from tests.prove.rest.stepping import Cycle
 from tests.shared.quota.judgement import Judgement
 from tests.shared.quota.judging_waits import is_behind_a_head
 from tests.shared.quota.usage_by_definition import Book, asked, present, ways_to_run

@@ -7,7 +7,16 @@ from datetime import timedelta
 from shared.quota.model.tree import ROOT, Group, StopPolicy, Tree
 from shared.resources import FlavorResource
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, impatient, random_group, random_life, random_settings
+from tests.prove.worlds.world import (
+    ClosedWorld,
+    Edit,
+    Life,
+    Loss,
+    impatient,
+    random_group,
+    random_life,
+    random_settings,
+)
 
 LAST_ARRIVAL = 30
 """Workloads come until that cycle, so that starts and ends are mixed."""

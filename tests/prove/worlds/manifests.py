@@ -41,7 +41,7 @@ from shared.quota.model.tree import (
 from shared.quota.model.workload import Admission, PodSet, Workload
 from shared.resources import FlavorResource, read_amount, write_quantity
 from tests.builders import in_main
-from tests.prove.worlds import ClosedWorld, Edit, Life, Loss, Resize
+from tests.prove.worlds.world import ClosedWorld, Edit, Life, Loss, Resize
 
 Manifest = dict[str, Any]
 DURATIONS = {

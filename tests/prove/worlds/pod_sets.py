@@ -6,9 +6,9 @@ from dataclasses import replace
 from shared.quota.model.workload import PodSet, Workload
 from shared.resources import sum_amounts
 from tests.builders import in_main
-from tests.prove.placements import random_placement
+from tests.prove.numbers.placements import random_placement
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import ClosedWorld
+from tests.prove.worlds.world import ClosedWorld
 
 
 def with_pod_sets(work: Workload, sets: Sequence[PodSet]) -> Workload:

@@ -30,7 +30,7 @@ from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.random_draw import Dice
-from tests.prove.requesters import by_requester, with_order
+from tests.prove.worlds.requesters import by_requester, with_order
 from tests.shared.quota.reference_inputs import EPOCH
 
 STEP = timedelta(seconds=10)

@@ -10,9 +10,9 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from shared.resources import Amount
+from tests.prove.numbers.random_inputs import random_inputs
+from tests.prove.numbers.turn_inputs import random_turn_inputs
 from tests.prove.random_draw import Dice, Seeded
-from tests.prove.random_inputs import random_inputs
-from tests.prove.turn_inputs import random_turn_inputs
 from tests.shared.quota.reference import Reference
 from tests.shared.quota.reference_inputs import ReferenceInputs
 from tests.shared.quota.reference_turns import ReferenceWithTurns

@@ -18,9 +18,9 @@ from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
-from tests.prove.at_rest import STATED, unrest
-from tests.prove.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
-from tests.prove.worlds import ClosedWorld
+from tests.prove.rest.at_rest import STATED, unrest
+from tests.prove.rest.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
+from tests.prove.worlds.world import ClosedWorld
 from tests.shared.quota.judgement import Judgement, Promise
 from tests.shared.quota.judging_waits import COMING
 from tests.shared.quota.oracle import missed_starts, transgressions

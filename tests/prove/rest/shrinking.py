@@ -10,8 +10,8 @@ from shared.quota.model.tree import (
     Group,
 )
 from shared.quota.model.workload import Workload
-from tests.prove.pod_sets import with_pod_sets
-from tests.prove.worlds import STEP, ClosedWorld, Life
+from tests.prove.worlds.pod_sets import with_pod_sets
+from tests.prove.worlds.world import STEP, ClosedWorld, Life
 
 _NAMES = re.compile(r"[0-9]+|'[^']*'|\{[^}]*\}|\[[^]]*\]|\b[gw][0-9]+\b|\b[ab]/\S+")
 

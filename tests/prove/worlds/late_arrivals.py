@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from shared.quota.model.tree import ROOT
 from tests.prove.random_draw import Dice
-from tests.prove.worlds import STEP, ClosedWorld, Life
+from tests.prove.worlds.world import STEP, ClosedWorld, Life
 
 QUIET = 6
 """Cycles without an event, so that most worlds are idle before the next workload comes."""

@@ -19,8 +19,8 @@ from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Amounts, Tree
 from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
-from tests.prove.worlds import STEP, ClosedWorld
-from tests.prove.worlds import Life as Fate
+from tests.prove.worlds.world import STEP, ClosedWorld
+from tests.prove.worlds.world import Life as Fate
 from tests.shared.quota.reference_inputs import EPOCH
 
 PATIENCE = 150

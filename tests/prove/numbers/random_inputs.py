@@ -10,11 +10,11 @@ from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, QueueOrder, Stop
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Turn, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
-from tests.prove.percents import with_percents
-from tests.prove.placements import random_flavor, random_nodes, random_placement
-from tests.prove.pod_sets import in_sets, random_pod_sets
+from tests.prove.numbers.percents import with_percents
+from tests.prove.numbers.placements import random_flavor, random_nodes, random_placement
 from tests.prove.random_draw import Dice
-from tests.prove.requesters import NAMESPACES, USERS, by_requester, with_order
+from tests.prove.worlds.pod_sets import in_sets, random_pod_sets
+from tests.prove.worlds.requesters import NAMESPACES, USERS, by_requester, with_order
 from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs
 
 RESOURCES = ("cpu", "memory", "gpu")
