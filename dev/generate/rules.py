@@ -134,7 +134,7 @@ def group_warnings() -> Iterator[Row]:
             yield from (Row(code, change.check, f"{RULES_TESTS}/test_life_rules.py") for code in change.codes)
     yield Row("UnlabelledFlavor", flavors.warn_unlabelled_beside_labelled, f"{RULES_TESTS}/test_life_rules.py")
     yield Row("AmbiguousFlavor", flavors.warn_flavors_of_the_same_nodes, f"{RULES_TESTS}/test_life_rules.py")
-    yield Row("OpenGroups", selectors.warn_open_groups, "tests/cli/test_check.py")
+    yield Row("OpenGroups", selectors.warn_open_groups, "tests/cli/files/test_check.py")
 
 
 def flavor_rows() -> Iterator[Row]:

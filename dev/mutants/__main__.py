@@ -20,10 +20,10 @@ PURE_TESTS: Final = (
     "tests/shared/quota",
     "tests/webhook/workloads",
     "tests/shared/cluster/state",
-    "tests/cli/test_check.py",
+    "tests/cli/files/test_check.py",
     "tests/cli/test_explain.py",
-    "tests/cli/test_scenarios.py",
-    "tests/cli/test_what_if.py",
+    "tests/cli/files/test_scenarios.py",
+    "tests/cli/files/test_what_if.py",
     "tests/prove/test_search.py",
 )
 PYTEST_OPTIONS: Final = (

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from cli.commands import explain
 from dev.controlplane.cluster import ControlPlane
 from shared.text.explanation import lines
-from tests.cli.live_kinds import install_kinds
+from tests.cli.live.live_kinds import install_kinds
 
 WAITING = str(Path(__file__).parent / "questions" / "waiting.yaml")
 EIGHT = ["--capacity", "default:nvidia.com/gpu=8"]

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from cli.commands import pending, what_if
 
-WAITING = str(Path(__file__).parent / "questions" / "waiting.yaml")
+WAITING = str(Path(__file__).parents[1] / "questions" / "waiting.yaml")
 EIGHT = ["--capacity", "default:nvidia.com/gpu=8"]
 VISION = """
 apiVersion: quotree.dev/v1alpha1

@@ -10,7 +10,7 @@ from cli.commands.changing.switches import hold, resume
 from dev.controlplane.cluster import ControlPlane
 from shared.api.names import HOLD_LABEL, POD_GROUP_LABEL
 from shared.problems import Problem
-from tests.cli.live_kinds import install_kinds
+from tests.cli.live.live_kinds import install_kinds
 
 POD = {"containers": [{"name": "c", "image": "registry.example/c"}], "restartPolicy": "Never"}
 OBJECTS = [

@@ -12,7 +12,7 @@ from cli.__main__ import COMMANDS
 from cli.completion import answer
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.programs.binaries import Binaries
-from tests.cli.live_kinds import install_kinds
+from tests.cli.live.live_kinds import install_kinds
 
 BIN = Path(sys.executable).parent
 

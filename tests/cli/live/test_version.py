@@ -12,7 +12,7 @@ from cli.commands import version
 from cli.read.cluster.version import client_version
 from dev.controlplane.cluster import ControlPlane
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DEPLOYMENT = """
 apiVersion: apps/v1
 kind: Deployment

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from cli.commands import explain, simulate
 from cli.commands.offline import check
 from dev.controlplane.cluster import ControlPlane
-from tests.cli.live_kinds import install_kinds
+from tests.cli.live.live_kinds import install_kinds
 
 GPU = "gpu.example.com.deviceclass.resource.k8s.io/devices"
 SETTINGS = "quota: {resources: {devices: {counted: true}}}"

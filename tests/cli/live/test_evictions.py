@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cli.__main__ import quotree
 from cli.read.cluster.evictions import NewEvictions, _Event, _Metadata, join_evictions
 from dev.controlplane.cluster import ControlPlane
-from tests.cli.live_kinds import install_kinds
+from tests.cli.live.live_kinds import install_kinds
 
 EVICTION = (
     '{"flavors":{"cpu":"spot"},"for":{"group":"owed","uid":"taker"},"message":"m","reason":"Reclaimed",'

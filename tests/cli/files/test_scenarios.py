@@ -21,7 +21,7 @@ from shared.resources import FlavorResource
 from tests.builders import NOW
 
 GPU = FlavorResource("default", "gpu")
-SEEDS = Path(__file__).parent.parent / "scenarios" / "seeds"
+SEEDS = Path(__file__).parents[2] / "scenarios" / "seeds"
 
 
 def _flags(scenario: Path) -> list[str]:

@@ -16,7 +16,7 @@ from cli.read.cluster.live_objects import CLUSTER_ROLE
 from dev.controlplane.cluster import ControlPlane
 from shared.problems import Problem
 from tests.charts.rendering import find_object, render
-from tests.cli.live_kinds import install_kinds
+from tests.cli.live.live_kinds import install_kinds
 from tests.polling import pause_after
 
 EDIT = """

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from cli.commands import simulate
 from cli.commands.offline import check
 
-EXAMPLES = str(Path(__file__).parent.parent.parent / "examples")
+EXAMPLES = str(Path(__file__).parents[3] / "examples")
 
 
 def test_the_examples_break_no_rule() -> None:

@@ -1,0 +1,1 @@
+"""Commands on files: what manifests, settings and examples say."""

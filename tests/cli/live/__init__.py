@@ -1,0 +1,1 @@
+"""Commands on a live cluster, with the rights of a user."""
