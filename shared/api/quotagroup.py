@@ -36,6 +36,7 @@ class OverrideSpec(View, frozen=True):
     until: str
     quotas: list[EntrySpec] = []
     stop_policy: str | None = None
+    budgets: list["BudgetSpec"] = []
     reason: str = ""
 
 
@@ -47,6 +48,7 @@ class WindowSpec(View, frozen=True):
     time_zone: str | None = None
     quotas: list[EntrySpec] = []
     stop_policy: str | None = None
+    budgets: list["BudgetSpec"] = []
     reason: str = ""
 
 

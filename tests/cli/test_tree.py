@@ -115,7 +115,9 @@ def test_top_lists_the_groups_with_most_use_first() -> None:
 
 def _timed() -> Tree:
     start = datetime(2027, 1, 11, 8, tzinfo=UTC)
-    release = Override(start, start + timedelta(days=4), (Entry("a100", min={GPU: 6}),), StopPolicy.CLOSE, "release")
+    release = Override(
+        start, start + timedelta(days=4), (Entry("a100", min={GPU: 6}),), StopPolicy.CLOSE, reason="release"
+    )
     night = Window("0 20 * * *", timedelta(hours=10), quotas=(Entry("a100", max={GPU: 16}),))
     vision = Group(
         "vision", "research", quotas=(Entry("a100", {GPU: 4}, {GPU: 8}),), overrides=(release,), windows=(night,)

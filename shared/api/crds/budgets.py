@@ -22,6 +22,7 @@ ZONE: Final = r"^[A-Z][-A-Za-z0-9_+]*(/[A-Za-z0-9][-A-Za-z0-9_+]*){0,2}$"
 _HOURS: Final = QUANTITY.replace("[+-]?", "", 1)
 _PERIODS: Final = ("Day", "Week", "Month", "Quarter", "Year", "Total")
 _CONSEQUENCES: Final = ("Warn", "NoBorrow", "NoStart", "Drain")
+_REQUIRED: Final = ("resource", "hours", "period")
 _KEY: Final = ("resource", "flavor", "period", "timeZone", "whenSpent")
 
 
@@ -33,6 +34,16 @@ def budgets_schema() -> Schema:
         MAX_BUDGETS,
         key=_KEY,
     )
+
+
+def other_hours_schema() -> Schema:
+    """Return the hours that budgets of the group have for a time; that it has them is judged by the webhook."""
+    own = {
+        name: {key: value for key, value in each.items() if key != RULES}
+        for name, each in _budget_schema()["properties"].items()
+    }
+    item = record("Other hours of a budget that the group has.", own, required=_REQUIRED)
+    return listing("Budgets that have other hours; all else of them is as in spec.budgets.", item, MAX_BUDGETS)
 
 
 def _budget_schema() -> Schema:
@@ -84,7 +95,7 @@ def _budget_schema() -> Schema:
                 "default": "Warn",
             },
         },
-        required=("resource", "hours", "period"),
+        required=_REQUIRED,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from shared.api.crds.budgets import other_hours_schema
 from shared.api.crds.parts import (
     MAX_ENTRIES,
     MAX_NAME,
@@ -96,6 +97,7 @@ def _said() -> dict[str, Schema]:
         "stopPolicy": word(
             "In place of the group's own, for the whole subtree.", "None", "Close", "Hold", "HoldAndDrain"
         ),
+        "budgets": other_hours_schema(),
         "reason": text("Why, for people.", maxLength=MAX_REASON),
     }
 
@@ -103,6 +105,7 @@ def _said() -> dict[str, Schema]:
 def _says_something() -> Schema:
     return rule(
         "BadOverride",
-        "(has(self.quotas) && size(self.quotas) > 0) || has(self.stopPolicy)",
-        "says nothing; write quotas or stopPolicy",
+        "(has(self.quotas) && size(self.quotas) > 0) || has(self.stopPolicy) || "
+        "(has(self.budgets) && size(self.budgets) > 0)",
+        "says nothing; write quotas, stopPolicy or budgets",
     )

@@ -133,12 +133,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a group says differently from `start` until `end`. `quotas` name the numbers that are replaced, alone."""
+    """What a group says differently from `start` until `end`.
+
+    `quotas` name the numbers that are replaced, alone; `budgets` give other hours to budgets that the group has.
+    """
 
     start: datetime
     end: datetime
     quotas: tuple[Entry, ...] = ()
     stop_policy: StopPolicy | None = None
+    budgets: tuple[Budget, ...] = ()
     reason: str = ""
 
 
@@ -151,6 +155,7 @@ class Window:
     zone: str = UTC_NAME
     quotas: tuple[Entry, ...] = ()
     stop_policy: StopPolicy | None = None
+    budgets: tuple[Budget, ...] = ()
     reason: str = ""
 
 

@@ -62,6 +62,11 @@ class Budget:
     when_spent: WhenSpent = WhenSpent.WARN
 
     @property
+    def identity(self) -> tuple[BudgetKey, WhenSpent]:
+        """What no two budgets of a group have in common: what is counted, and what follows."""
+        return self.key, self.when_spent
+
+    @property
     def amount(self) -> Amount:
         """What may be used, in base units times milliseconds, as accounts have it."""
         return self.hours * amount_per_hour(self.key.resource) // 1000

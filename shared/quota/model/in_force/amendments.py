@@ -1,6 +1,7 @@
 """What one group says at a moment: its spec, amended by the override and the windows that are open then.
 
-An amendment replaces the numbers that it names and no others, so what a group covers never changes with time. An
+An amendment replaces the numbers that it names and no others, so neither what a group covers nor what is counted for
+its budgets changes with time. An
 override is stronger than any window, and a window stronger than those after it in the list. See
 docs/specification.md §4.13.
 """
@@ -52,7 +53,9 @@ def amend(group: Group, said: Override | Window) -> Group:
     """Return the group with what an override or a window says."""
     named = {entry.flavor: entry for entry in said.quotas}
     quotas = tuple(_amended(entry, named.get(entry.flavor)) for entry in group.quotas)
-    return replace(group, quotas=quotas, stop_policy=said.stop_policy or group.stop_policy)
+    hours = {each.identity: each for each in said.budgets}
+    budgets = tuple(hours.get(each.identity, each) for each in group.budgets)
+    return replace(group, quotas=quotas, budgets=budgets, stop_policy=said.stop_policy or group.stop_policy)
 
 
 def _amended(entry: Entry, named: Entry | None) -> Entry:

@@ -12,9 +12,9 @@ _PERIODS = {each.value: each for each in BudgetPeriod}
 _CONSEQUENCES = {each.value: each for each in WhenSpent}
 
 
-def read_budgets(specs: Sequence[BudgetSpec], found: list[Unread]) -> tuple[Budget, ...]:
-    """Return the budgets in their order."""
-    read = (_read(spec, f"spec.budgets[{at}]", found) for at, spec in enumerate(specs))
+def read_budgets(specs: Sequence[BudgetSpec], field: str, found: list[Unread]) -> tuple[Budget, ...]:
+    """Return the budgets in their order. `field`: where they stand in the object."""
+    read = (_read(spec, f"{field}[{at}]", found) for at, spec in enumerate(specs))
     return tuple(each for each in read if each is not None)
 
 

@@ -6,7 +6,9 @@ from datetime import datetime
 from shared.api.json.reading import read_time
 from shared.api.json.unread import BAD_FIELD, BAD_SCHEDULE, UNKNOWN_ZONE, Unread
 from shared.api.quotagroup import OverrideSpec, QuotaGroupSpec, WindowSpec
+from shared.quota.model.budgets.budget import Budget
 from shared.quota.model.in_force.schedules import BadSchedule, check_schedule, read_zone
+from shared.quota.model.read.budgets import read_budgets
 from shared.quota.model.read.fields import duration_of, entry_of, word_of
 from shared.quota.model.tree import UTC_NAME, WRITTEN_POLICIES, Entry, Override, StopPolicy, Window
 
@@ -16,9 +18,9 @@ def overrides_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Override
     for at, each in enumerate(spec.overrides):
         field = f"spec.overrides[{at}]"
         start, end = _moment(each.start, f"{field}.from", found), _moment(each.until, f"{field}.until", found)
-        quotas, stop_policy = _said(each, field, found)
+        said = _said(each, field, found)
         if start is not None and end is not None:
-            yield Override(start, end, quotas, stop_policy, each.reason)
+            yield Override(start, end, *said, each.reason)
 
 
 def windows_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Window]:
@@ -28,16 +30,17 @@ def windows_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Window]:
         duration = duration_of(each.duration, f"{field}.duration", found)
         zone = _zone(each.time_zone, f"{field}.timeZone", found)
         schedule = _schedule(each.schedule, f"{field}.schedule", found)
-        quotas, stop_policy = _said(each, field, found)
+        said = _said(each, field, found)
         if duration is not None and zone is not None and schedule is not None:
-            yield Window(schedule, duration, zone, quotas, stop_policy, each.reason)
+            yield Window(schedule, duration, zone, *said, each.reason)
 
 
 def _said(
     each: OverrideSpec | WindowSpec, field: str, found: list[Unread]
-) -> tuple[tuple[Entry, ...], StopPolicy | None]:
+) -> tuple[tuple[Entry, ...], StopPolicy | None, tuple[Budget, ...]]:
     quotas = tuple(entry_of(entry, f"{field}.quotas[{at}]", found) for at, entry in enumerate(each.quotas))
-    return quotas, word_of(each.stop_policy, WRITTEN_POLICIES, f"{field}.stopPolicy", found)
+    stop_policy = word_of(each.stop_policy, WRITTEN_POLICIES, f"{field}.stopPolicy", found)
+    return quotas, stop_policy, read_budgets(each.budgets, f"{field}.budgets", found)
 
 
 def _moment(text: str, field: str, found: list[Unread]) -> datetime | None:

@@ -144,6 +144,7 @@ TIME_RULES: Final = (
     OwnRule(("BadSchedule", "UnknownTimeZone"), timed.check_times_read, UNREAD),
     OwnRule(("BadWindow",), timed.check_windows, TIMED),
     OwnRule(("UncoveredResource", "DuplicateFlavor"), timed.check_amended, TIMED | QUOTAS),
+    OwnRule(("BadBudget",), budgets.check_amended_budgets, TIMED | BUDGETS),
 )
 """Rules about one object alone without a twin: CEL has no calendar, and would cost too much here."""
 TREE_RULES: Final = (

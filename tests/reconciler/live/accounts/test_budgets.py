@@ -121,3 +121,16 @@ def test_a_leader_that_is_killed_at_that_moment_changes_nothing(q: Quotree) -> N
     assert wait_for(lambda: spent_at(q), "the next leader knows", LONG) == expected
     wait_for(lambda: q.condition("nlp", "Stopped").get("status") == "True", "it is on hold", LONG)
     assert q.running() == {"one"}
+
+
+def test_override_takes_the_hours_for_a_time_and_gives_them_back(q: Quotree) -> None:
+    q.lead()
+    now = datetime.now(UTC)
+    times = {"from": (now - timedelta(hours=1)).isoformat(), "until": (now + timedelta(seconds=10)).isoformat()}
+    own = budget("1", "NoStart")
+    nothing = {**times, "budgets": [{**own[0], "hours": "0"}]}
+    q.group("vision", quotas=[quota(min="2")], budgets=own, overrides=[nothing])
+    q.job("waits", "vision", "1")
+    wait_for(lambda: "waits" in q.running(), "it starts when the override has ended", LONG)
+    began = begin_of(q.get_job("waits"))
+    assert began >= milliseconds(times["until"])

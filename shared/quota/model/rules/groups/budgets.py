@@ -3,12 +3,12 @@
 See docs/specification.md §4.2 and §4.5.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from shared.quota.model.budgets.budget import Budget, BudgetKey, WhenSpent, write_hours
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import is_name, is_resource_name, of_group, shortened
+from shared.quota.model.rules.groups.names import amendments_of, is_name, is_resource_name, of_group, shortened
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.resources import FlavorResource
 
@@ -18,6 +18,32 @@ def check_budgets(group: Group) -> Iterator[Violation]:
     for at, budget in enumerate(group.budgets):
         for field, message in _wrong(group, budget):
             yield Violation("BadBudget", of_group(group.name), f"spec.budgets[{at}].{field}", message)
+
+
+def check_amended_budgets(group: Group) -> Iterator[Violation]:
+    """Overrides and windows give other hours, 0 or more, to budgets that the group has, to each once."""
+    known = {each.identity for each in group.budgets}
+    for field, said in amendments_of(group):
+        first: set[tuple[BudgetKey, WhenSpent]] = set()
+        for at, budget in enumerate(said.budgets):
+            for wrong, message in _amiss(budget, known, first):
+                yield Violation("BadBudget", of_group(group.name), f"{field}.budgets[{at}].{wrong}", message)
+            first.add(budget.identity)
+
+
+def _amiss(
+    budget: Budget, known: Collection[tuple[BudgetKey, WhenSpent]], first: Collection[tuple[BudgetKey, WhenSpent]]
+) -> Iterator[tuple[str, str]]:
+    if budget.identity not in known:
+        message = (
+            "is none of spec.budgets; write there what holds always, and here the same resource, flavor, period, "
+            "timeZone and whenSpent with other hours"
+        )
+        yield "resource", message
+    if budget.identity in first:
+        yield "resource", "has other hours there already; keep one"
+    if budget.hours < 0:
+        yield "hours", f"hours of {shortened(budget.key.resource)} are {write_hours(budget.hours)}; write 0 or more"
 
 
 def _wrong(group: Group, budget: Budget) -> Iterator[tuple[str, str]]:
@@ -37,7 +63,7 @@ def check_budgets_differ(group: Group) -> Iterator[Violation]:
     """Two budgets of the same hours differ in what follows: of two amounts with one consequence the larger is idle."""
     first: dict[tuple[BudgetKey, WhenSpent], int] = {}
     for at, budget in enumerate(group.budgets):
-        what = budget.key, budget.when_spent
+        what = budget.identity
         if what in first:
             message = f"is of the same hours as budget {first[what]}, and {budget.when_spent.value} too; keep one"
             yield Violation("DuplicateBudget", of_group(group.name), f"spec.budgets[{at}].whenSpent", message)

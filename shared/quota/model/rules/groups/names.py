@@ -11,7 +11,7 @@ from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_KEY, MAX_NAME, M
 from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.tree import LIMITS, WRITTEN, Entry, Group
+from shared.quota.model.tree import LIMITS, WRITTEN, Entry, Group, Override, Window
 
 _NAME = re.compile(NAME, re.ASCII)
 _RESOURCE = re.compile(RESOURCE_NAME, re.ASCII)
@@ -22,6 +22,12 @@ _A_NAME = "a name is at most 63 lower-case letters, digits, - and ., and begins 
 def of_group(name: str) -> str:
     """Return the group as a violation names it."""
     return f"QuotaGroup/{name}"
+
+
+def amendments_of(group: Group) -> Iterator[tuple[str, Override | Window]]:
+    """Yield each override and window, with where it stands in the object."""
+    yield from ((f"spec.overrides[{at}]", each) for at, each in enumerate(group.overrides))
+    yield from ((f"spec.windows[{at}]", each) for at, each in enumerate(group.windows))
 
 
 def limits(entry: Entry) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from shared.api.json.unread import BAD_SCHEDULE, UNKNOWN_ZONE
 from shared.quota.model.in_force.schedules import MOST_TIMES, survey
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import limits, of_group, shortened
+from shared.quota.model.rules.groups.names import amendments_of, limits, of_group, shortened
 from shared.quota.model.tree import Group, Override, Window
 
 LONGEST_WINDOW: Final = timedelta(days=366)
@@ -86,16 +86,17 @@ def _window_faults(window: Window) -> Iterator[tuple[str, str]]:
 
 
 def check_says_something(group: Group) -> Iterator[Violation]:
-    """Each override and window says quotas or a stopPolicy."""
-    for field, said in _all(group):
-        if not said.quotas and said.stop_policy is None:
-            yield Violation("BadOverride", of_group(group.name), field, "says nothing; write quotas or stopPolicy")
+    """Each override and window says quotas, a stopPolicy or budgets."""
+    for field, said in amendments_of(group):
+        if not said.quotas and said.stop_policy is None and not said.budgets:
+            message = "says nothing; write quotas, stopPolicy or budgets"
+            yield Violation("BadOverride", of_group(group.name), field, message)
 
 
 def check_amended(group: Group) -> Iterator[Violation]:
     """Overrides and windows name flavors and resources that the group covers, each flavor once."""
     covered = {entry.flavor: entry.covered for entry in group.quotas}
-    for field, said in _all(group):
+    for field, said in amendments_of(group):
         flavors = [entry.flavor for entry in said.quotas]
         for at, entry in enumerate(said.quotas):
             place = f"{field}.quotas[{at}]"
@@ -109,11 +110,6 @@ def check_amended(group: Group) -> Iterator[Violation]:
                         f"cover; name it there in min or max, 0 if need be, or take it out of {limit}"
                     )
                     yield Violation("UncoveredResource", of_group(group.name), f"{place}.{limit}", message)
-
-
-def _all(group: Group) -> Iterator[tuple[str, Override | Window]]:
-    yield from ((f"spec.overrides[{at}]", each) for at, each in enumerate(group.overrides))
-    yield from ((f"spec.windows[{at}]", each) for at, each in enumerate(group.windows))
 
 
 def check_not_past(change: TreeEdit, context: Context) -> Iterator[Violation]:

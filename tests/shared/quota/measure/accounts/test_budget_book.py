@@ -17,7 +17,8 @@ from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.measure.accounts.written_budgets import read_known, spent_as_shown
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
-from shared.quota.model.tree import Tree
+from shared.quota.model.in_force import tree_in_force
+from shared.quota.model.tree import Override, Tree
 from tests.builders import NOW, after, evicting, running, world
 from tests.shared.quota.measure.accounts.test_sums import with_other_jobs
 from tests.shared.quota.measure.random_worlds import random_world
@@ -111,6 +112,21 @@ def test_larger_budget_and_new_day_end_it_at_once() -> None:
     assert book.next_change == NOW
     assert spent_at(book, found, 0) == []
     assert spent_at(book, found, 30) == [("p", 30_000)]
+
+
+def test_override_gives_other_hours_from_its_start_until_before_its_end() -> None:
+    job = running("a", 3, "x", since=NOW)
+    drawn = with_budgets_at(DRAWN, p=budget(90))
+    granted = Override(after(25), after(70), budgets=(budget(180),), reason="a late release")
+    drawn = drawn.with_group(replace(drawn["p"], overrides=(granted,)))
+    found, book = World.of(drawn, workloads=[job]), started()
+
+    def at(seconds: float) -> list[tuple[str, int]]:
+        return spent_at(book, replace(found, tree=tree_in_force(drawn, after(seconds))), seconds)
+
+    assert [at(each) for each in (0, 24, 25, 40, 59)] == [[]] * 5
+    assert at(60) == [("p", 60_000)]
+    assert [name for name, _ in at(70)] == ["p"]
 
 
 def test_end_that_is_seen_late_is_counted_before_anything_follows() -> None:

@@ -56,6 +56,12 @@ def window(**fields: Any) -> dict[str, Any]:
     return {"quotas": COVERED, "windows": [listed]}
 
 
+def with_other_hours(*found: dict[str, Any]) -> dict[str, Any]:
+    """A group with one budget of a day, and an override that names these."""
+    special = {"from": "2027-02-01T00:00:00Z", "until": "2027-02-02T00:00:00Z", "budgets": list(found)}
+    return {**budgets({"resource": "cpu", "hours": 1, "period": "Day"}), "overrides": [special]}
+
+
 GROUP_CASES = {
     "an override ends after it begins": Case(
         "OverrideEndsTooEarly",
@@ -88,14 +94,14 @@ GROUP_CASES = {
         "BadOverride",
         overrides({"from": "2027-01-01T00:00:00Z", "until": "2027-01-02T00:00:00Z", "quotas": [{"max": {"cpu": 2}}]}),
         overrides({"from": "2027-01-01T00:00:00Z", "until": "2027-01-02T00:00:00Z", "reason": "a release"}),
-        "says nothing; write quotas or stopPolicy",
+        "says nothing; write quotas, stopPolicy or budgets",
         "spec.overrides[0]",
     ),
     "a window says something": Case(
         "BadOverride",
         window(),
         {"windows": [{"schedule": "0 20 * * *", "duration": "8h", "quotas": []}]},
-        "says nothing; write quotas or stopPolicy",
+        "says nothing; write quotas, stopPolicy or budgets",
         "spec.windows[0]",
     ),
     "a moment has a zone": Case(
@@ -393,6 +399,14 @@ GROUP_CASES = {
         "root borrows from no group; write Warn, NoStart or Drain",
         "spec.budgets[0].whenSpent",
         name="root",
+    ),
+    "other hours of a budget are not negative": Case(
+        "BadBudget",
+        with_other_hours({"resource": "cpu", "hours": "0", "period": "Day"}),
+        with_other_hours({"resource": "cpu", "hours": "-1", "period": "Day"}),
+        "hours of cpu are -1; write 0 or more",
+        "spec.overrides[0].budgets[0].hours",
+        by_schema=True,
     ),
     "budgets of the same hours differ in what follows": Case(
         "DuplicateBudget",

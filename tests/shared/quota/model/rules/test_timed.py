@@ -11,7 +11,7 @@ from shared.quota.model.read.groups import read_group_manifest
 from shared.quota.model.rules import Context, Violation
 from shared.quota.model.rules.groups.timed import ended
 from shared.quota.model.tree import Group, Override, StopPolicy, Tree
-from tests.shared.quota.model.rules.own_cases import COVERED, override, window
+from tests.shared.quota.model.rules.own_cases import COVERED, override, window, with_other_hours
 
 NOW = datetime(2027, 1, 10, tzinfo=UTC)
 CONTEXT = Context(now=NOW)
@@ -64,6 +64,21 @@ def test_a_window_that_could_not_be_is_refused(fields: dict[str, str], code: str
 )
 def test_a_window_at_each_limit_is_accepted(fields: dict[str, str]) -> None:
     assert violations(window(**fields)) == ()
+
+
+@pytest.mark.parametrize(
+    ("listed", "at", "message"),
+    [
+        ([{"period": "Week"}], 0, "is none of spec.budgets; write there what holds always"),
+        ([{"period": "Day"}, {"period": "Day"}], 1, "has other hours there already; keep one"),
+        ([{"period": "Day", "whenSpent": "Drain"}], 0, "the same resource, flavor, period, timeZone and whenSpent"),
+    ],
+)
+def test_other_hours_are_those_of_a_budget_of_the_group(listed: list[dict[str, str]], at: int, message: str) -> None:
+    found = violations(with_other_hours(*({"resource": "cpu", "hours": 9, **each} for each in listed)))
+    assert [(each.rule, each.field) for each in found] == [("BadBudget", f"spec.overrides[0].budgets[{at}].resource")]
+    assert message in found[0].message
+    assert violations(with_other_hours({"resource": "cpu", "hours": 9, "period": "Day"})) == ()
 
 
 @pytest.mark.parametrize(
