@@ -27,9 +27,11 @@ from cli.render.terminal import width, wrapped
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
+from shared.quota.decide.forecast.forecast import forecast_as_data
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.workload import Workload
 from shared.text import division, explanation
 from shared.text.amendments import timed_text
 from shared.text.budgets import budget_lines
@@ -125,4 +127,12 @@ def _computed(question: Question, name: str, namespace: str, now: datetime) -> J
         budgets = [] if status is None else msgspec.to_builtins(status.budgets)
         parts = {"division": [table_as_data(each) for each in tables], "budgets": budgets}
         return {"group": group, "amended": amended, **parts}
-    return Outlook.of(world, now).explained(find_workload(world, name, namespace))
+    outlook, workload = Outlook.of(world, now), find_workload(world, name, namespace)
+    return outlook.explained(workload) | _forecast(outlook, workload)
+
+
+def _forecast(outlook: Outlook, workload: Workload) -> Json:
+    """Return when a workload that waits will start."""
+    after = outlook.find(workload.id)
+    found = {} if after is None else forecast_as_data(outlook, [after])
+    return {"forecast": found[workload.id]} if found else {}

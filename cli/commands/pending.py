@@ -16,10 +16,13 @@ from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
 from shared.json_data import Json
 from shared.process.cluster_settings import known_kinds
+from shared.quota.decide.explain.pending_rows import PendingRow
+from shared.quota.decide.forecast.forecast import forecast_as_data
 from shared.quota.decide.outlook import Outlook
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Tree
 from shared.quota.model.workload import namespace_of
+from shared.text.forecast import interval
 from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
@@ -32,9 +35,10 @@ COLUMNS: Final = (
     ListColumn("FLAVOR", "flavor", wide=True),
     ListColumn("RESOURCE", "resource", wide=True),
     ListColumn("MISSING", "lacks", wide=True),
+    ListColumn("STARTS", "starts", wide=True),
     ListColumn("MESSAGE", "why", rank=3, text=True),
 )
-_GONE: Final = {"reason": "Gone", "message": "", "why": "it no longer waits", "position": 0, "lacks": ""}
+_GONE: Final = {"reason": "Gone", "message": "", "why": "it no longer waits", "position": 0, "lacks": "", "starts": ""}
 """What a watch shows of a workload that is no longer pending."""
 
 
@@ -66,7 +70,9 @@ def command(
         world = read_question(manifests, settings, kinds=kinds, past_use=past).world_at(now)
         if group not in world.tree:
             raise unknown_group(group, world.tree.groups)
-        found = rows_of(Outlook.of(world, now), group)
+        outlook = Outlook.of(world, now)
+        read = rows_of if shown.shown_as in ("table", "name") else rows_with_forecasts
+        found = read(outlook, group)
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
     def served() -> list[Json]:
@@ -87,12 +93,13 @@ def command(
 
 def as_shown(row: Json) -> Json:
     """Return the row with the texts of the table: why it waits without its name, and the missing amount."""
-    return row | {"why": cause_of(row["message"]), "lacks": _lacks(row)}
+    starts = interval(row["forecast"]) or "unknown" if row.get("forecast") else ""
+    return row | {"why": cause_of(row["message"]), "lacks": _lacks(row), "starts": starts}
 
 
 def print_rows(rows: Sequence[Json], shown: ListOutput) -> None:
     """Print rows with their texts."""
-    whole = [{name: value for name, value in each.items() if name not in ("why", "lacks")} for each in rows]
+    whole = [{name: value for name, value in each.items() if name not in ("why", "lacks", "starts")} for each in rows]
     shown.print(rows if shown.is_table else whole, COLUMNS, "workload")
 
 
@@ -116,9 +123,22 @@ def _below(cluster: LiveCluster, group: str) -> set[str] | None:
 
 def rows_of(outlook: Outlook, group: str) -> Iterator[Json]:
     """Yield what waits in the group and below it; for root also what waits in no group of the tree."""
+    yield from (row.as_data() for row in _rows(outlook, group))
+
+
+def rows_with_forecasts(outlook: Outlook, group: str) -> Iterator[Json]:
+    """Yield the same, each with when it will start."""
+    rows = [*_rows(outlook, group)]
+    found = forecast_as_data(outlook, [row.workload for row in rows])
+    for row in rows:
+        start = found.get(row.workload.id)
+        yield row.as_data() | ({} if start is None else {"forecast": start})
+
+
+def _rows(outlook: Outlook, group: str) -> Iterator[PendingRow]:
     tree = outlook.given.world.tree
     below = set(tree.subtree(group))
     for row in outlook.rows:
         name = row.workload.group
         if name in below or (group == ROOT and name not in tree):
-            yield row.as_data()
+            yield row

@@ -62,7 +62,9 @@ MAX_RUN_TIME: Final = "quotree.dev/max-run-time"
 """How long the workload may run, as its owner declares; a duration such as 8h, no JSON."""
 STARTUP: Final = "quotree.dev/startup"
 """How the workload starts up, as its owner declares; JSON."""
-OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME, STARTUP})
+EXPECTED_RUN_TIME: Final = "quotree.dev/expected-run-time"
+"""How long the workload will run, as its owner expects; a duration such as 90m, no JSON. For forecasts alone."""
+OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME, EXPECTED_RUN_TIME, STARTUP})
 """Those under `quotree.dev/` that owners write."""
 
 GATE: Final = ADMISSION

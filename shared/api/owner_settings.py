@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from shared.api.durations import SHORTEST_RUN_TIME, read_duration, write_duration
-from shared.api.names import MAX_RUN_TIME, STARTUP
+from shared.api.names import EXPECTED_RUN_TIME, MAX_RUN_TIME, STARTUP
 from shared.json_data import Json
 
 MAX_TEXT: Final = 1024
@@ -29,14 +29,35 @@ class BadOwnerSetting(ValueError):
 
 def read_max_run_time(annotations: Mapping[str, str]) -> timedelta | None:
     """Return how long the owner lets the workload run; None: nothing is said. Raises BadOwnerSetting."""
-    text = annotations.get(MAX_RUN_TIME)
+    return _read_run_time(annotations, MAX_RUN_TIME)
+
+
+def read_expected_run_time(annotations: Mapping[str, str]) -> timedelta | None:
+    """Return how long the owner expects the workload to run; None: nothing is said. Raises BadOwnerSetting."""
+    return _read_run_time(annotations, EXPECTED_RUN_TIME)
+
+
+def _read_run_time(annotations: Mapping[str, str], name: str) -> timedelta | None:
+    text = annotations.get(name)
     if text is None:
         return None
     found = read_duration(text) if len(text) <= MAX_TEXT else None
     if found is None or found < SHORTEST_RUN_TIME:
         least = write_duration(SHORTEST_RUN_TIME)
-        raise BadOwnerSetting(MAX_RUN_TIME, f"is {text[:_SHOWN]!r}; write a duration of at least {least}, such as 8h")
+        raise BadOwnerSetting(name, f"is {text[:_SHOWN]!r}; write a duration of at least {least}, such as 8h")
     return found
+
+
+class OwnRunTime(NamedTuple):
+    """What an object says of how long its workload will run; for forecasts alone."""
+
+    expected: timedelta | None = None
+    """What its owner expects; None: nothing is said."""
+    deadline: timedelta | None = None
+    """After so long Kubernetes ends it (`activeDeadlineSeconds`); None: it has no deadline."""
+
+
+UNKNOWN_RUN_TIME: Final = OwnRunTime()
 
 
 class OwnStartup(NamedTuple):

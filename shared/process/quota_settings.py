@@ -157,6 +157,12 @@ class QueueingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     patience: timedelta | None = _QUOTA.queueing_patience
 
 
+class ForecastFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`forecast:` what saying when workloads will start may cost. `steps: 0`: it is not said."""
+
+    steps: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = _QUOTA.forecast_steps
+
+
 class GateFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """One of `gates:` a hold gate by name, without its prefix, and the users who alone may take it off."""
 
@@ -181,6 +187,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     resources: ResourcesFile = ResourcesFile()
     fairness: FairnessFile = FairnessFile()
     queueing: QueueingFile = QueueingFile()
+    forecast: ForecastFile = ForecastFile()
     queue_age: QueueAge = _QUOTA.queue_age
     max_depth: Depth = _QUOTA.max_depth
     open_groups: bool = _QUOTA.open_groups
@@ -221,6 +228,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             devices=self.resources.devices.resources(),
             fairness_half_life=self.fairness.half_life,
             queueing_patience=self.queueing.patience,
+            forecast_steps=self.forecast.steps,
             queue_age=self.queue_age,
             max_depth=self.max_depth,
             open_groups=self.open_groups,

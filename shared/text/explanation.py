@@ -6,6 +6,7 @@ from typing import Final
 from shared.json_data import Json
 from shared.quota.model.tree import NAMESPACE_ACCOUNTS, WHOLE_WEIGHT
 from shared.resources import write_quantity
+from shared.text.forecast import start_line
 from shared.text.holders import BECAUSE, folded, holder_lines, named
 from shared.text.quantities import hour_unit, hours, readable
 from shared.text.remedies import folded_remedies, remedy_lines
@@ -61,6 +62,8 @@ def _head(data: Json) -> Iterator[str]:
         yield order_text(data["order"], data["position"])
     if data.get("startsAt") and not data["remedies"] and data["state"] == "Pending":
         yield f"starts by itself at {moment_text(data['startsAt'])}"
+    if data.get("forecast"):
+        yield start_line(data["forecast"])
     if data.get("behind"):
         yield f"waits for {named(data['behind'])}"
     if data.get("evictions"):

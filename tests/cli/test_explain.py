@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from cli.commands import explain
+from cli.commands import explain, pending
 from dev.controlplane.cluster import ControlPlane
 from shared.text.explanation import lines
 from tests.cli.live.live_kinds import install_kinds
@@ -82,7 +83,31 @@ def test_waiting_workload_has_a_complete_explanation() -> None:
             {"do": "RaisePriority", "priority": 1, "workload": "ns/train-2"},
         ],
         "startsAt": None,
+        "forecast": {"unknown": "RunTimesUnknown", "endless": 2, "runs": "0/9"},
     }
+
+
+FORECAST = str(Path(__file__).parent / "questions" / "forecast.yaml")
+HALF_PAST_MIDNIGHT = ["-f", FORECAST, *EIGHT, "--at", "2026-01-01T00:30:00Z"]
+
+
+def test_waiting_workload_has_the_time_between_which_it_will_start() -> None:
+    found = CliRunner().invoke(explain.command, ["ns/train-2", *HALF_PAST_MIDNIGHT]).stdout.splitlines()
+    # What runs takes 36, 48, 54 or 60 minutes in all; ends within a few minutes count together.
+    starts = next(line for line in found if line.startswith("starts "))
+    pattern = (
+        r"starts between 2026-01-01 00:3[67] and 01:0[0-3] UTC \(80 %\); assumes declared run times; 0 workloads of.*"
+    )
+    assert re.fullmatch(pattern, starts), starts
+
+
+def test_list_of_what_waits_has_starts_where_they_are_asked_for() -> None:
+    wide, plain = (
+        CliRunner().invoke(pending.command, [*HALF_PAST_MIDNIGHT, *words]).stdout for words in (["-o", "wide"], [])
+    )
+    assert ("between 2026-01-01 00:3" in wide, "STARTS" in plain) == (True, False)
+    rows = json.loads(CliRunner().invoke(pending.command, [*HALF_PAST_MIDNIGHT, "-o", "json"]).stdout)["items"]
+    assert rows[0]["forecast"]["assumes"] == ["DeclaredRunTimes"]
 
 
 def test_running_workload_has_its_start_time() -> None:

@@ -37,6 +37,7 @@ class JobSpec(View, frozen=True, gc=True, weakref=True):
     managed_by: str = ""
     manual_selector: bool = False
     pod_replacement_policy: str = ""
+    active_deadline_seconds: int | None = None
     template: PodTemplate = PodTemplate()
 
 

@@ -103,6 +103,7 @@ class PodSpec(View, frozen=True):
     node_name: str = ""
     resource_claims: list[PodResourceClaim] = []
     termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
 
     @property
     def goes_nowhere(self) -> bool:

@@ -182,6 +182,8 @@ class QuotaSettings:
     """By name. They order workloads in their leaf in place of their pods' priority; unknown to kube-scheduler."""
     gates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By name of a hold gate, the users who alone may take it off; all who may edit the workload take off others."""
+    forecast_steps: int = 1_000
+    """How many steps a forecast takes at most, all its runs together; 0: nothing is forecast. No decision reads it."""
     default_group: bool = False
     """Whether workloads that name no group, and whose namespace names none, belong to `default`."""
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shared.api.core.placement import ANYWHERE, Placement
 from shared.api.names import MAIN_POD_SET
-from shared.api.owner_settings import AS_ITS_GROUP, OwnStartup
+from shared.api.owner_settings import AS_ITS_GROUP, UNKNOWN_RUN_TIME, OwnRunTime, OwnStartup
 from shared.quota.model.tree import Amounts
 
 ResourceFlavors = Mapping[str, str]
@@ -157,6 +157,8 @@ class Workload:
     only_flavor: str | None = None
     max_run_time: timedelta | None = None
     """How long it may run, as its owner declares; None: as long as its group lets it."""
+    run_time: OwnRunTime = UNKNOWN_RUN_TIME
+    """How long it will run, as it says itself; no decision reads it."""
     startup: OwnStartup = AS_ITS_GROUP
     """How it starts up, as its owner declares."""
     placement: Placement = ANYWHERE

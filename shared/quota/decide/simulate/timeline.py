@@ -78,12 +78,22 @@ class _Known:
 class Timeline:
     """Lives through events in the order of their times, which must be sorted."""
 
-    def __init__(self, world: World, now: datetime, run_times: Mapping[WorkloadId, timedelta] | None = None) -> None:
-        """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end."""
+    def __init__(
+        self,
+        world: World,
+        now: datetime,
+        run_times: Mapping[WorkloadId, timedelta] | None = None,
+        measured: Snapshot | None = None,
+        cache: CycleCache | None = None,
+    ) -> None:
+        """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end.
+
+        `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
+        """
         self._world = world
         self._history = UseHistory.in_world(world, now)
-        self._cache = CycleCache()
-        self._snapshot: Snapshot | None = None
+        self._cache = cache or CycleCache()
+        self._snapshot = measured
         self._known: dict[WorkloadId, _Known] = {}
         self._ends: list[tuple[datetime, WorkloadId, datetime]] = []
         """(when it ends, workload, the start after which it does): outdated if it was evicted meanwhile."""

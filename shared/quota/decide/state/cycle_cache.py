@@ -139,6 +139,14 @@ class CycleCache:
             self.weights = SiblingWeights(snapshot.world.tree, snapshot.capacity)
         self._snapshot = snapshot
 
+    def copy(self) -> "CycleCache":
+        """Return a cache that goes on from the same snapshot; what one learns from here on, the other does not."""
+        found = CycleCache()
+        found.leaves, found.over, found._beyond = dict(self.leaves), dict(self.over), dict(self._beyond)
+        found._by_sort = {sort: set(names) for sort, names in self._by_sort.items()}
+        found.weights, found._snapshot = self.weights, self._snapshot
+        return found
+
     def end_cycle(self) -> None:
         """Forget the states of leaves that this cycle has only tried."""
         self._of_cycle.clear()

@@ -23,6 +23,7 @@ from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.core.pod_request import effective_request
+from shared.api.durations import LONGEST
 from shared.api.json.reading import aware
 from shared.api.names import (
     FALSE,
@@ -34,7 +35,15 @@ from shared.api.names import (
     creator_in,
     hold_gates,
 )
-from shared.api.owner_settings import AS_ITS_GROUP, BadOwnerSetting, OwnStartup, read_max_run_time, read_startup
+from shared.api.owner_settings import (
+    AS_ITS_GROUP,
+    BadOwnerSetting,
+    OwnRunTime,
+    OwnStartup,
+    read_expected_run_time,
+    read_max_run_time,
+    read_startup,
+)
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
@@ -102,7 +111,10 @@ def workload_of_job(
     if job.metadata.is_deleting and state is ObjectState.PENDING:
         return FINISHED  # The Job controller makes no pods for it, even if its status counts some.
     spec = job.spec.template.spec
-    draft = WorkloadDraft(job.metadata, spec, job.pods_left, group, annotations, pod_request=pod_request)
+    deadline = deadline_of(job.spec.active_deadline_seconds)
+    draft = WorkloadDraft(
+        job.metadata, spec, job.pods_left, group, annotations, pod_request=pod_request, deadline=deadline
+    )
     least = ready_pods((job.metadata,), job.wanted_pods)
     admission = admission_in(state, annotations, lambda: job.ready_pods >= least)
     return draft.reading(
@@ -199,6 +211,8 @@ class WorkloadDraft:
     """Labels by which others hold pods of it, beside those in its metadata."""
     members: tuple[Metadata, ...] = ()
     """Metadata of the pods of a group; none: it is one object."""
+    deadline: timedelta | None = None
+    """After so long Kubernetes ends it; None: it has no deadline."""
 
     def reading(
         self,
@@ -221,8 +235,9 @@ class WorkloadDraft:
         gates = tuple(sorted({*hold_gates(labels), *self.gates}))
         declared = self.members or (self.metadata,)
         max_run_time, unread = shortest_run_time(declared)
+        expected, unread_too = longest_expected(declared)
         startup, bad = startup_declared(declared)
-        problems += [*unread, *bad]
+        problems += [*unread, *unread_too, *bad]
         priority = priority_of(labels, self.spec, around.priorities, settings.workload_priorities)
         problems += priority.problems
         requeue = self.annotations.requeue
@@ -240,6 +255,7 @@ class WorkloadDraft:
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             max_run_time=max_run_time,
+            run_time=OwnRunTime(expected, self.deadline),
             startup=within_startup_maxima(startup, settings),
             placement=own_placement(self.spec, self.annotations.injected),
             pods=self.pods,
@@ -304,16 +320,34 @@ def label_problems(labels: Mapping[str, str]) -> list[str]:
 
 def shortest_run_time(objects: Iterable[Metadata]) -> tuple[timedelta | None, list[str]]:
     """Return the shortest run time that these objects declare, and what is wrong with those that cannot be read."""
+    declared, problems = _declared(objects, read_max_run_time)
+    return min(declared, default=None), problems
+
+
+def longest_expected(objects: Iterable[Metadata]) -> tuple[timedelta | None, list[str]]:
+    """Return the longest run time that these objects expect, and what is wrong with those that cannot be read."""
+    declared, problems = _declared(objects, read_expected_run_time)
+    return max(declared, default=None), problems
+
+
+def _declared(
+    objects: Iterable[Metadata], read: Callable[[Mapping[str, str]], timedelta | None]
+) -> tuple[list[timedelta], list[str]]:
     declared: list[timedelta] = []
     problems: dict[str, None] = {}
     for metadata in objects:
         try:
-            found = read_max_run_time(metadata.annotations)
+            found = read(metadata.annotations)
         except BadOwnerSetting as error:
             problems[str(error)] = None
         else:
             declared.extend(() if found is None else (found,))
-    return min(declared, default=None), list(problems)
+    return declared, list(problems)
+
+
+def deadline_of(seconds: int | None) -> timedelta | None:
+    """Return the time after which Kubernetes ends what has this `activeDeadlineSeconds`; None: it has none."""
+    return None if seconds is None else timedelta(seconds=min(max(seconds, 0), LONGEST // timedelta(seconds=1)))
 
 
 def startup_declared(objects: Iterable[Metadata]) -> tuple[OwnStartup, list[str]]:

@@ -8,7 +8,7 @@ See docs/specification.md §5.6.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from shared.api.annotations import Annotations, BadAnnotation, EvictionAnnotation, read_admission, read_annotations
 from shared.api.core.pod import Pod
@@ -35,6 +35,7 @@ from shared.quota.model.read.jobs import (
     Reading,
     WorkloadDraft,
     admission_of,
+    deadline_of,
     eviction_of,
     ready_pods,
     reason_of,
@@ -107,7 +108,8 @@ def workload_of_pod(
         return FINISHED
     annotations = read_annotations(pod.metadata.annotations, now)
     state = _state(pod, annotations)
-    draft = WorkloadDraft(pod.metadata, pod.spec, 1, group, annotations, kind="Pod")
+    deadline = deadline_of(pod.spec.active_deadline_seconds)
+    draft = WorkloadDraft(pod.metadata, pod.spec, 1, group, annotations, kind="Pod", deadline=deadline)
     admission = _admission(state, annotations, ready=pod.is_ready)
     return draft.reading(state, admission, _eviction(pod, state, annotations), around, settings)
 
@@ -176,7 +178,15 @@ def _group_draft(
         specs=tuple(pod.spec for pod in live),
         gates=tuple({gate for pod in live for gate in hold_gates(pod.metadata.labels)}),
         members=tuple(pod.metadata for pod in live),
+        deadline=_last_deadline(live),
     )
+
+
+def _last_deadline(live: Iterable[Pod]) -> timedelta | None:
+    """Return after how long Kubernetes has ended all of these pods; None: it does not end some of them."""
+    deadlines = [deadline_of(pod.spec.active_deadline_seconds) for pod in live]
+    known = [each for each in deadlines if each is not None]
+    return max(known) if known and len(known) == len(deadlines) else None
 
 
 def _assigned(annotations: Annotations) -> Flavors:

@@ -301,6 +301,12 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "metadata.annotations[quotree.dev/max-run-time]",
         "is '8'; write a duration of at least 1s, such as 8h",
     ),
+    "expected run time that is no duration": (
+        {"group_name": "vision", "annotations": {"quotree.dev/expected-run-time": "8"}},
+        "BadAnnotation",
+        "metadata.annotations[quotree.dev/expected-run-time]",
+        "is '8'; write a duration of at least 1s, such as 8h",
+    ),
     "run time in which nothing could start": (
         {"group_name": "vision", "annotations": {"quotree.dev/max-run-time": "0s"}},
         "BadAnnotation",

@@ -53,6 +53,10 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
         {"group_name": "counted", "annotations": {"quotree.dev/max-run-time": "25h"}},
         [("RunTimeLonger", "is 25h; group strict lets it run for 24h")],
     ),
+    "expected run time that is longer than its group's": (
+        {"group_name": "counted", "annotations": {"quotree.dev/expected-run-time": "25h"}},
+        [("RunTimeLonger", "is 25h; group strict lets it run for 24h")],
+    ),
     "pods that end late": (
         {
             "group_name": "vision",

@@ -1,0 +1,146 @@
+"""One run ahead: workloads end after the run times drawn for them, nothing new comes, and the engine decides.
+
+See docs/specification.md §9.8.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime, timedelta
+from statistics import median_low
+from typing import Final, NamedTuple
+
+from shared.api.durations import later
+from shared.quota.decide.forecast.run_times import Basis, Expectation, draw
+from shared.quota.decide.simulate.timeline import Moment, TimedEdit, Timeline
+from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.group_usage import GroupNumbers
+from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.in_force import next_border
+from shared.quota.model.workload import WorkloadId
+
+FARTHEST: Final = timedelta(days=30)
+"""How far the engine is run ahead at most."""
+_PARTS: Final = 20
+"""Ends within so small a part of the median run time are decided on together."""
+_SHORTEST: Final = timedelta(seconds=1)
+
+_GROUPS: Final = 50
+"""In a tree of so many groups, a cycle without a start counts as two steps: it costs more the larger the tree is."""
+
+Expectations = Mapping[WorkloadId, Expectation]
+"""What is known of the runs of workloads; those of unknown run time are not in it, and do not end."""
+
+
+class ForeseenStart(NamedTuple):
+    """When a workload starts in a run. `endless`: how many of unknown run time run then."""
+
+    at: datetime
+    bases: frozenset[Basis]
+    endless: int
+
+
+class RunSteps(NamedTuple):
+    """Which of the runs it is, and how many steps it has at most: starts, evictions, and cycles."""
+
+    run: int
+    most: int
+
+
+class RunAhead:
+    """What one run shows."""
+
+    def __init__(self, given: Snapshot, expectations: Expectations) -> None:
+        self.starts: dict[WorkloadId, ForeseenStart] = {}
+        self.is_cut = False
+        """Whether it ended before all had started, and things would still change."""
+        self._expectations = expectations
+        self._bases: frozenset[Basis] = frozenset()
+        admitted = (each for leaf in given.leaves.values() for each in leaf.admitted)
+        self._endless = sum(each.id not in expectations for each in admitted)
+
+    def record(self, moment: Moment) -> None:
+        """Keep what starts at this moment."""
+        ended = {self._expectations[each.id].basis for each in moment.ended if each.id in self._expectations}
+        if not ended <= self._bases:
+            self._bases |= ended
+        for start in (each for plan in moment.plans for each in plan.starts):
+            if start.workload.id not in self.starts:
+                self.starts[start.workload.id] = ForeseenStart(moment.now, self._bases, self._endless)
+                self._endless += start.workload.id not in self._expectations
+
+    def cut_short(self, moment: Moment, run_times: Mapping[WorkloadId, timedelta], until: datetime) -> None:
+        """End the run here. What waits then starts when its leaf is through with what is before it, at its use now."""
+        self.is_cut = True
+        for name, leaf in moment.snapshot.leaves.items():
+            for workload_id, wait in _waits(leaf, moment.snapshot.numbers[name], run_times):
+                if workload_id not in self.starts and wait <= until - moment.now:
+                    known = self._expectations[workload_id].basis
+                    bases = self._bases | {known, Basis.PACE}
+                    self.starts[workload_id] = ForeseenStart(moment.now + wait, bases, self._endless)
+
+
+def _waits(
+    leaf: LeafSnapshot, numbers: GroupNumbers, run_times: Mapping[WorkloadId, timedelta]
+) -> Iterator[tuple[WorkloadId, timedelta]]:
+    """Yield how long each that waits in a leaf does so, if it goes on to use what it uses now.
+
+    A leaf that uses 4 GPUs is through with 2 workloads of 2 GPUs that run for an hour each after an hour.
+    """
+    uses: Counter[str] = Counter()
+    for key, each in numbers.items():
+        uses[key.resource] += each.used or each.runtime
+    work: Counter[str] = Counter()
+    for workload in leaf.pending:
+        if workload.id not in run_times or any(not uses[resource] for resource in workload.request):
+            return
+        yield (
+            workload.id,
+            timedelta(seconds=max((work[each] / uses[each] for each in workload.request), default=0.0)),
+        )
+        for resource, amount in workload.request.items():
+            work[resource] += amount * run_times[workload.id] // _SHORTEST
+
+
+def run_ahead(
+    given: Snapshot, cache: CycleCache, expectations: Expectations, wanted: Collection[WorkloadId], steps: RunSteps
+) -> RunAhead:
+    """Run the engine ahead from `given` until all `wanted` have started, for at most so many steps.
+
+    `cache`: that of a plan made from `given`.
+    """
+    run_times = _drawn(given, expectations, steps.run)
+    gathered = max(_SHORTEST, median_low(run_times.values()) / _PARTS) if run_times else _SHORTEST
+    found, left, taken = RunAhead(given, expectations), set(wanted), 0
+    cycle = 1 + len(given.tree.groups) // _GROUPS
+    timeline, until = Timeline(given.world, given.now, run_times, given, cache.copy()), later(given.now, FARTHEST)
+    for moment in timeline.live(_borders(given), until, gathered):
+        found.record(moment)
+        left -= {start.workload.id for plan in moment.plans for start in plan.starts}
+        if not left:
+            break
+        taken += cycle + sum(cycle + len(plan.starts) + len(plan.evictions) for plan in moment.plans)
+        if taken >= steps.most:
+            found.cut_short(moment, run_times, until)
+            break
+    return found
+
+
+def _drawn(given: Snapshot, expectations: Expectations, run: int) -> dict[WorkloadId, timedelta]:
+    drawn: dict[WorkloadId, timedelta] = {}
+    for workloads in given.world.workload_sets.values():
+        for workload in workloads.by_id.values():
+            known, admission = expectations.get(workload.id), workload.admission
+            if known is not None:
+                has_run = timedelta() if admission is None else max(timedelta(), given.now - admission.since)
+                drawn[workload.id] = draw(workload, known, has_run, run)
+    return drawn
+
+
+def _borders(given: Snapshot) -> Iterator[TimedEdit]:
+    """Yield the moments at which another tree is in force: the engine decides then."""
+    written = given.world.written or given.world.tree
+    at = next_border(written, given.now)
+    while at is not None:
+        yield TimedEdit(at, lambda world: world)
+        at = next_border(written, at)
