@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from math import floor
 
 from shared.percents import WHOLE
@@ -21,6 +22,8 @@ class Limits:
             name for name in sorted(inputs.tree.groups) if inputs.tree.reaches_root(name) and name != SYSTEM
         )
         self.keys = tuple(sorted(self._all_keys()))
+        for name in ("_amount", "_base", "_source"):
+            setattr(self, name, cache(getattr(self, name)))
 
     def _all_keys(self) -> set[FlavorResource]:
         quotas = (
