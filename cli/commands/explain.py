@@ -29,6 +29,8 @@ from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.forecast.forecast import forecast_as_data
 from shared.quota.decide.outlook import Outlook
+from shared.quota.measure.accounts.run_times import RunTimes
+from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload
@@ -128,11 +130,11 @@ def _computed(question: Question, name: str, namespace: str, now: datetime) -> J
         parts = {"division": [table_as_data(each) for each in tables], "budgets": budgets}
         return {"group": group, "amended": amended, **parts}
     outlook, workload = Outlook.of(world, now), find_workload(world, name, namespace)
-    return outlook.explained(workload) | _forecast(outlook, workload)
+    return outlook.explained(workload) | _forecast(outlook, workload, run_times_of(question.objects.statuses.items()))
 
 
-def _forecast(outlook: Outlook, workload: Workload) -> Json:
+def _forecast(outlook: Outlook, workload: Workload, known: RunTimes) -> Json:
     """Return when a workload that waits will start."""
     after = outlook.find(workload.id)
-    found = {} if after is None else forecast_as_data(outlook, [after])
+    found = {} if after is None else forecast_as_data(outlook, [after], known)
     return {"forecast": found[workload.id]} if found else {}

@@ -19,6 +19,8 @@ from shared.process.cluster_settings import known_kinds
 from shared.quota.decide.explain.pending_rows import PendingRow
 from shared.quota.decide.forecast.forecast import forecast_as_data
 from shared.quota.decide.outlook import Outlook
+from shared.quota.measure.accounts.run_times import RunTimes
+from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Tree
 from shared.quota.model.workload import namespace_of
@@ -67,12 +69,15 @@ def command(
         manifests = manifests_of(files, source)
         settings = read_settings(settings_file, capacity, source)
         past, kinds, now = live_past_use(source, settings), known_kinds(settings_file), read_moment(at)
-        world = read_question(manifests, settings, kinds=kinds, past_use=past).world_at(now)
+        question = read_question(manifests, settings, kinds=kinds, past_use=past)
+        world = question.world_at(now)
         if group not in world.tree:
             raise unknown_group(group, world.tree.groups)
         outlook = Outlook.of(world, now)
-        read = rows_of if shown.shown_as in ("table", "name") else rows_with_forecasts
-        found = read(outlook, group)
+        if shown.shown_as in ("table", "name"):
+            found = [*rows_of(outlook, group)]
+        else:
+            found = [*rows_with_forecasts(outlook, group, run_times_of(question.objects.statuses.items()))]
         return [each for each in found if scope.namespace in (None, namespace_of(each["workload"]))]
 
     def served() -> list[Json]:
@@ -126,10 +131,10 @@ def rows_of(outlook: Outlook, group: str) -> Iterator[Json]:
     yield from (row.as_data() for row in _rows(outlook, group))
 
 
-def rows_with_forecasts(outlook: Outlook, group: str) -> Iterator[Json]:
+def rows_with_forecasts(outlook: Outlook, group: str, known: RunTimes) -> Iterator[Json]:
     """Yield the same, each with when it will start."""
     rows = [*_rows(outlook, group)]
-    found = forecast_as_data(outlook, [row.workload for row in rows])
+    found = forecast_as_data(outlook, [row.workload for row in rows], known)
     for row in rows:
         start = found.get(row.workload.id)
         yield row.as_data() | ({} if start is None else {"forecast": start})

@@ -26,6 +26,7 @@ COLUMNS: Final = (
     ListColumn("LENT", "lentHours", rank=3),
     ListColumn("LOST", "lostHours", rank=5),
     ListColumn("BUDGET LEFT", "budgetLeft", rank=3),
+    ListColumn("OF EXPECTED", "ofExpected", rank=5),
     ListColumn("UNIT", "unit", rank=6),
 )
 

@@ -14,11 +14,13 @@ from shared.api.json.reading import aware
 from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.measure.accounts.run_times import percent_quantiles
 from shared.quota.model.budgets.budget import amount_per_hour
 from shared.quota.model.membership import path_of
 
 _PARTS: Final = ("used", "within_min", "borrowed", "lent", "lost")
 _MILLISECONDS: Final = 1000
+_QUANTILES: Final = ("0.1", "0.5", "0.9")
 
 
 class AccountCollector(Collector):
@@ -36,6 +38,7 @@ class AccountCollector(Collector):
         if book is None:
             return
         yield self._amounts(book)
+        yield self._run_times(book)
         yield from self._budgets(book, milliseconds(datetime.now(UTC)))
         age = GaugeMetricFamily(
             "quotree_accounts_unwritten_seconds", "How long the longest unwritten account has not been written."
@@ -56,6 +59,18 @@ class AccountCollector(Collector):
                     for part in _PARTS:
                         labels = [group, path, key.flavor, key.resource, part, period]
                         family.add_metric(labels, getattr(each, part) / _MILLISECONDS)
+        return family
+
+    def _run_times(self, book: AccountBook) -> Metric:
+        family = GaugeMetricFamily(
+            "quotree_group_run_time_of_expected_percent",
+            "How long the latest runs of a leaf took of what their owners had expected.",
+            labels=["group", "path", "quantile"],
+        )
+        for group, account in list(book.accounts.items()):
+            percents = account.run_times.percents
+            for quantile, percent in zip(_QUANTILES, percent_quantiles(percents) if percents else (), strict=False):
+                family.add_metric([group, self._path(group), quantile], percent)
         return family
 
     def _budgets(self, book: AccountBook, now: int) -> Iterator[Metric]:

@@ -212,6 +212,20 @@ class PeriodAccountStatus(View, frozen=True):
     namespaces: list[NamespaceAccount] = []
 
 
+class SeriesRunTimes(View, frozen=True):
+    """How long workloads of one series ran; the latest is the last. `series`: a number that stands for its name."""
+
+    series: str = ""
+    seconds: list[int] = []
+
+
+class RunTimesStatus(View, frozen=True):
+    """How long workloads of a leaf ran. `percents`: of what their owners had expected."""
+
+    workloads: list[SeriesRunTimes] = []
+    percents: list[int] = []
+
+
 class BudgetStatus(View, frozen=True):
     """One budget in its current period: what it is, and what of it is used.
 
@@ -269,6 +283,7 @@ class QuotaGroupStatus(View, frozen=True):
     past_use_time: datetime | None = None
     accounts: list[PeriodAccountStatus] = []
     accounted_until: datetime | None = None
+    run_times: RunTimesStatus = RunTimesStatus()
     budgets: list[BudgetStatus] = []
     observed_generation: int = 0
 

@@ -12,7 +12,8 @@ from cli.render.accounts.rows import account_rows, chosen_month
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
-from shared.quota.measure.accounts.written_accounts import read_account, write_account
+from shared.quota.measure.accounts.run_times import LeafRunTimes
+from shared.quota.measure.accounts.written_accounts import read_account, write_account, write_run_times
 from shared.resources import FlavorResource
 from shared.text.quantities import hours
 
@@ -23,7 +24,8 @@ JOB = 6000 * 7_199_750
 
 def group(name: str, account: GroupAccount, **spec: Any) -> QuotaGroup:
     months, until = write_account(account)
-    status = msgspec.json.encode(QuotaGroupStatus(accounts=months, accounted_until=until))
+    ran = write_run_times(account.run_times)
+    status = msgspec.json.encode(QuotaGroupStatus(accounts=months, accounted_until=until, run_times=ran))
     body = {"metadata": {"name": name}, "spec": spec, "status": msgspec.json.decode(status)}
     return read_quota_group(msgspec.json.encode(body))
 
@@ -37,6 +39,7 @@ ACCOUNT = GroupAccount(
             {"train": {CPU: JOB - 1}, "": {CPU: 1}},
         ),
     },
+    LeafRunTimes({"1a2b3c4d": (60, 95, 120)}, (60, 95, 120)),
 )
 RAW = msgspec.json.decode(msgspec.json.encode(group("vision", ACCOUNT).status))
 KNOWN = [group("vision", ACCOUNT), group("nlp", GroupAccount())]
@@ -128,8 +131,8 @@ def test_a_row_says_what_is_left_of_the_budget_that_has_least_left() -> None:
 
 def test_markdown_is_one_table() -> None:
     lines = as_markdown([*account_rows(KNOWN, "2026-09")]).splitlines()
-    assert lines[2] == "| vision |  | a100 | cpu | 12.00 | 8.00 | 4.00 | 0.00 | 1.00 |  |"
-    assert {line.count("|") for line in lines} == {11}
+    assert lines[2] == "| vision |  | a100 | cpu | 12.00 | 8.00 | 4.00 | 0.00 | 1.00 |  | 95% (60% to 120%) |"
+    assert {line.count("|") for line in lines} == {12}
 
 
 def test_html_draws_each_key_refers_to_nothing_and_escapes_names() -> None:

@@ -12,9 +12,17 @@ from shared.json_data import Json
 
 _TITLES: Final = (
     *("Group", "Namespace", "Flavor", "Resource"),
-    *("Used", "Within min", "Borrowed", "Lent", "Lost", "Budget left"),
+    *("Used", "Within min", "Borrowed", "Lent", "Lost", "Budget left", "Run time of expected"),
 )
-_SHOWN: Final = ("group", "namespace", "flavor", "resource", *(f"{part}Hours" for part in PARTS), "budgetLeft")
+_SHOWN: Final = (
+    "group",
+    "namespace",
+    "flavor",
+    "resource",
+    *(f"{part}Hours" for part in PARTS),
+    "budgetLeft",
+    "ofExpected",
+)
 _NUMBERS: Final = len(_SHOWN) - 4
 _FORMULA: Final = ("=", "+", "-", "@")
 _WIDTH: Final = 480

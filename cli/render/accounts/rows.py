@@ -12,6 +12,7 @@ from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import moment_at
+from shared.quota.measure.accounts.run_times import LeafRunTimes, percent_quantiles
 from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.measure.accounts.written_budgets import budgets_of
 from shared.resources import FlavorResource
@@ -41,7 +42,8 @@ def account_rows(groups: Iterable[QuotaGroup], month: str, *, namespaces: bool =
             continue
         period = account.periods[month]
         for key, own in sorted(period.keys.items()):
-            yield {**_row(group.metadata.name, month, account, key, own), "budgetLeft": _budget_left(group, key)}
+            more = {"budgetLeft": _budget_left(group, key), "ofExpected": _of_expected(account.run_times)}
+            yield {**_row(group.metadata.name, month, account, key, own), **more}
         if namespaces:
             yield from _namespace_rows(group.metadata.name, month, account, period)
 
@@ -72,7 +74,16 @@ def _row(group: str, month: str, account: GroupAccount, key: FlavorResource, own
         **{f"{part}Hours": hours(key.resource, amount) for part, amount in amounts.items()},
         "borrowedPercent": f"{own.borrowed * 100 // own.used}%" if own.used else "",
         "budgetLeft": "",
+        "ofExpected": "",
     }
+
+
+def _of_expected(run_times: LeafRunTimes) -> str:
+    """Return how long the latest runs of a leaf took of what was expected: the median, and between which most are."""
+    if not run_times.percents:
+        return ""
+    least, half, most = percent_quantiles(run_times.percents)
+    return f"{half}% ({least}% to {most}%)"
 
 
 def _budget_left(group: QuotaGroup, key: FlavorResource) -> str:

@@ -269,6 +269,8 @@ def _startup_schema() -> Schema:
 MAX_PERIODS: Final = 36
 MAX_NAMESPACES: Final = 201
 MAX_REQUESTERS: Final = 200
+MAX_SERIES: Final = 12
+MAX_RUNS: Final = 24
 
 _NUMBERS: Final = {
     "min": "The effective min: min, scaled down where the mins together are more than there is.",
@@ -310,6 +312,14 @@ def _account_schema() -> Schema:
             "namespaces": listing("By namespace; only of a leaf.", record("One namespace.", namespace), MAX_NAMESPACES),
         },
     )
+
+
+def _run_times_schema() -> Schema:
+    seconds = listing("In seconds; the latest is the last.", number("One run.", format="int64"), MAX_RUNS)
+    series = {"series": text("Stands for namespace and prefix of the names.", maxLength=MAX_NAME), "seconds": seconds}
+    percents = listing("Of what their owners had expected.", number("One run."), MAX_RUNS)
+    workloads = listing("By series of alike workloads.", record("One series.", series), MAX_SERIES)
+    return atomic(record("How long workloads of a leaf ran.", {"workloads": workloads, "percents": percents}))
 
 
 def _percent_schema() -> Schema:
@@ -370,6 +380,7 @@ def status_schema() -> Schema:
             ),
             "accounts": listing("What was used in each of the last months.", _account_schema(), MAX_PERIODS),
             "accountedUntil": text("All before this moment is in accounts, nothing after it.", format="date-time"),
+            "runTimes": _run_times_schema(),
             "budgets": listing("The budgets in their current periods.", budget_status_schema(), MAX_BUDGETS),
             "requesters": listing(
                 "Who has used most of a leaf whose order is by namespace or user.", requester, MAX_REQUESTERS + 1

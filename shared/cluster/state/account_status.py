@@ -11,7 +11,7 @@ from shared.api.json.reading import aware
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.quota.measure.accounts.account_book import INTERVAL, AccountBook
 from shared.quota.measure.accounts.periods import moment_at
-from shared.quota.measure.accounts.written_accounts import write_account
+from shared.quota.measure.accounts.written_accounts import write_account, write_run_times
 from shared.quota.measure.accounts.written_budgets import write_budgets
 from shared.quota.model.tree import Group
 
@@ -37,9 +37,11 @@ def with_account(
 ) -> QuotaGroupStatus:
     """Return `status` with the account of the group until then: that of `shown`, or a later one."""
     if until == shown.accounted_until or book is None:
-        return replace(status, accounts=shown.accounts, accounted_until=shown.accounted_until)
+        kept = {"accounts": shown.accounts, "accounted_until": shown.accounted_until, "run_times": shown.run_times}
+        return replace(status, **kept)
     periods, until = write_account(book.accounts[group])
-    return replace(status, accounts=periods, accounted_until=until)
+    run_times = write_run_times(book.accounts[group].run_times)
+    return replace(status, accounts=periods, accounted_until=until, run_times=run_times)
 
 
 def with_budgets(

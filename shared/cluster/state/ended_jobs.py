@@ -11,7 +11,7 @@ import msgspec
 from shared.api.annotations import EvictionAnnotation, read_annotations
 from shared.api.core.job import Job, JobStatus
 from shared.api.json.reading import aware
-from shared.quota.measure.accounts.leaf_use import EndedUse, summed
+from shared.quota.measure.accounts.leaf_use import EndedUse, run_of, summed
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.model.read.jobs import reason_of
@@ -33,7 +33,8 @@ def ended_uses(job: Job, read: Callable[[Job], Workload | None]) -> Iterator[End
     if workload is None:
         return
     if admission is not None and finished is not None:
-        yield _ended(workload, admission.assigned, admission.time, finished)
+        use = _ended(workload, admission.assigned, admission.time, finished)
+        yield use._replace(run=run_of(workload.key, use.start, use.end, workload.run_time.expected))
     if eviction is not None and is_evicted and (admission is None or admission.time > eviction.time):
         yield _evicted(workload, eviction, still_runs=job.has_pods and admission is None)
 

@@ -9,6 +9,7 @@ from shared.cluster.state.account_status import accounted_until, with_account
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.accounts.account_book import AccountBook
+from shared.quota.measure.accounts.run_times import LeafRunTimes
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import running, world
@@ -70,3 +71,10 @@ def test_a_budget_is_shown_in_hours() -> None:
     assert shown["quotree_group_budget_hours"] == 100
     hours = (datetime.now(UTC) - HOURS_AGO) / timedelta(hours=1)
     assert 6 * hours - 1 < shown["quotree_group_budget_used_hours"] <= 6 * hours
+
+
+def test_run_times_are_shown_as_percents_of_what_was_expected() -> None:
+    state, book = counting()
+    book.accounts["a"].run_times = LeafRunTimes({}, (50, 100, 120))
+    shown = {name[3]: value for name, value in samples(state).items() if name[0].endswith("expected_percent")}
+    assert shown == {"0.1": 50, "0.5": 100, "0.9": 120}

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, OTHERS, LeafRunTimes, RunTimes, prefix_of
+from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes, RunTimes, series_of
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
 from shared.quota.model.workload import Workload
 
@@ -62,13 +62,10 @@ def expected(workload: Workload, leaf: LeafSnapshot | None, known: RunTimes) -> 
 
 
 def _past(workload: Workload, seen: LeafRunTimes) -> tuple[int, ...]:
-    own = seen.seconds.get(prefix_of(workload.key.partition("/")[2]), ())
-    if len(own) >= ENOUGH:
-        return own
+    """Return how long workloads of its series took, or all of its leaf where these are too few."""
+    own = seen.seconds.get(series_of(workload.key), ())
     together = tuple(each for values in seen.seconds.values() for each in values)
-    others = seen.seconds.get(OTHERS, ())
-    found = others if len(others) >= ENOUGH else together
-    return found if len(found) >= ENOUGH else ()
+    return next((each for each in (own, together) if len(each) >= ENOUGH), ())
 
 
 def _parts(whole: timedelta, percents: Iterable[int]) -> Iterable[timedelta]:

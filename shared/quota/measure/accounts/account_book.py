@@ -168,6 +168,7 @@ class AccountBook:
         for name, leaf in active.items():
             self._add_namespaces(name, leaf, until)
             self._add_losses(tree.path(name), leaf, until)
+            self._add_runs(name, leaf, until)
         lenders = self._add_lent(tree, courses, until)
         for name in courses.keys() | lenders:
             account = self.accounts[name]
@@ -226,6 +227,12 @@ class AccountBook:
                 if (account.until or _FAR_PAST) < loss.time <= until:
                     period = account.period(period_of(loss.time, self._zone))
                     period.account(loss.key).add(Account(lost=loss.amount))
+
+    def _add_runs(self, leaf: str, use: LeafUse, until: int) -> None:
+        account = self._account(leaf)
+        for run in use.runs:
+            if (account.until or _FAR_PAST) < run.end <= until:
+                account.run_times = account.run_times.after(run)
 
     def _add_lent(self, tree: Tree, courses: Mapping[str, _Courses], until: int) -> set[str]:
         """Add what groups lent to their siblings; return which did."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
 from shared.resources import Amount, FlavorResource
 
 MAX_NAMESPACES: Final = 200
@@ -74,6 +75,8 @@ class GroupAccount:
 
     until: int | None = None
     periods: dict[str, PeriodAccount] = field(default_factory=dict)
+    run_times: LeafRunTimes = NO_RUN_TIMES
+    """Of a leaf: how long its workloads ran."""
 
     def period(self, name: str) -> PeriodAccount:
         """Return the account of the month; a new one if there is none."""

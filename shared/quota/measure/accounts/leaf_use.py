@@ -6,10 +6,12 @@ Job finished, where that is known, else the moment at which no pod of it was see
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import chain
 from typing import NamedTuple
 
 from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.measure.accounts.run_times import EndedRun, series_of
 from shared.quota.measure.inputs.workload_set import WorkloadSet, amounts_in
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId, namespace_of
 from shared.resources import Amount, FlavorResource
@@ -45,6 +47,8 @@ class EndedUse(NamedTuple):
     use: Uses
     end: int
     evicted: int | None = None
+    run: EndedRun | None = None
+    """Given: it ended by itself."""
 
 
 @dataclass(slots=True)
@@ -60,6 +64,8 @@ class _Running:
     idle_since: int | None = None
     was_answered: bool = False
     is_lost: bool = False
+    expected: timedelta | None = None
+    """How long its owner expected it to run."""
 
 
 @dataclass(slots=True)
@@ -72,6 +78,8 @@ class LeafUse:
     """(namespace, key) -> what was used then."""
     changes: list[UseChange] = field(default_factory=list)
     losses: list[LostUse] = field(default_factory=list)
+    runs: list[EndedRun] = field(default_factory=list)
+    """Runs that ended by themselves."""
     _running: dict[WorkloadId, _Running] = field(default_factory=dict)
     _fresh: list[UseChange] = field(default_factory=list)
 
@@ -91,6 +99,8 @@ class LeafUse:
             end = max(end, gone.since)
             if after is not None:
                 self._note_loss(gone, after)
+            elif not gone.is_lost and (known.kind != "Job" or gone.start[0] in ends):
+                self.runs.append(run_of(known.key, gone.start, end, gone.expected))
             self._change(gone, end, -1)
             ended[gone.start] = end
 
@@ -110,6 +120,8 @@ class LeafUse:
         self._change(gone, max(use.end, gone.since), -1)
         if use.evicted is not None:
             self._lose(gone, use.evicted)
+        if use.run is not None:
+            self.runs.append(use.run)
 
     def knows(self, start: StartKey) -> bool:
         """Return whether something of this start runs."""
@@ -136,18 +148,19 @@ class LeafUse:
         self.levels = {where: amount for where, amount in self.levels.items() if amount}
         self.changes = [each for each in self.changes if each.time > until]
         self.losses = [each for each in self.losses if each.time > until]
+        self.runs = [each for each in self.runs if each.end > until]
 
     @property
     def is_active(self) -> bool:
         """Whether anything has been used since the moment until which all is counted."""
-        return bool(self.levels or self.changes or self.losses)
+        return bool(self.levels or self.changes or self.losses or self.runs)
 
     def _begin(self, workload: Workload, now: int, ended: Mapping[StartKey, int], *, is_first: bool) -> None:
         start = start_of(workload)
         begin = now if workload.is_left_over and not is_first else start[1]
         begin = max(self.until, ended.get(start, begin))
         begun = _Running(start, namespace_of(workload.key), uses_of(workload), begin)
-        begun.is_lost = workload.is_left_over
+        begun.is_lost, begun.expected = workload.is_left_over, workload.run_time.expected
         self._running[workload.id] = begun
         self._change(begun, begun.since, 1)
         begun.was_answered = workload.is_answered
@@ -202,6 +215,11 @@ class LeafUse:
         for key, amount in used_until(running, at).items():
             if amount > 0:
                 self.losses.append(LostUse(max(at, self.until + 1), key, amount))
+
+
+def run_of(key: str, start: StartKey, end: int, expected: timedelta | None) -> EndedRun:
+    """Return the run of the workload with this namespace/name from that start to its end."""
+    return EndedRun(series_of(key), end, max(0, end - start[1]), expected)
 
 
 def used_until(running: _Running, at: int) -> dict[FlavorResource, Amount]:

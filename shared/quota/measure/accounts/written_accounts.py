@@ -7,9 +7,18 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from shared.api.json.reading import aware
-from shared.api.quotagroup import FlavorAccount, FlavorUse, NamespaceAccount, PeriodAccountStatus, QuotaGroupStatus
+from shared.api.quotagroup import (
+    FlavorAccount,
+    FlavorUse,
+    NamespaceAccount,
+    PeriodAccountStatus,
+    QuotaGroupStatus,
+    RunTimesStatus,
+    SeriesRunTimes,
+)
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.quota.measure.accounts.run_times import LeafRunTimes, RunTimes
 from shared.resources import Amount, FlavorResource
 
 _PARTS = ("used", "borrowed", "lent", "lost")
@@ -21,7 +30,24 @@ def read_account(status: QuotaGroupStatus) -> GroupAccount:
     if until is None:
         return GroupAccount()
     periods = {each.period: _read_period(each) for each in status.accounts}
-    return GroupAccount(milliseconds(aware(until)), periods)
+    return GroupAccount(milliseconds(aware(until)), periods, read_run_times(status))
+
+
+def read_run_times(status: QuotaGroupStatus) -> LeafRunTimes:
+    """Return the run times in a status."""
+    written = status.run_times
+    return LeafRunTimes({each.series: tuple(each.seconds) for each in written.workloads}, tuple(written.percents))
+
+
+def run_times_of(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> RunTimes:
+    """Return the run times of the leaves that have some."""
+    return {name: read_run_times(status) for name, status in statuses if status.run_times.workloads}
+
+
+def write_run_times(run_times: LeafRunTimes) -> RunTimesStatus:
+    """Return the run times as a status has them."""
+    workloads = [SeriesRunTimes(series, list(seconds)) for series, seconds in run_times.seconds.items()]
+    return RunTimesStatus(workloads, list(run_times.percents))
 
 
 def write_account(account: GroupAccount) -> tuple[list[PeriodAccountStatus], datetime | None]:

@@ -8,7 +8,7 @@ import pytest
 from shared.api.core.job import Job, read_job
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, UNIT_LABEL
 from shared.cluster.state.ended_jobs import ended_uses
-from shared.quota.measure.accounts.leaf_use import EndedUse
+from shared.quota.measure.accounts.leaf_use import EndedUse, run_of
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.jobs import workload_of_job
@@ -52,15 +52,21 @@ def use(end: float, evicted: float | None = None) -> EndedUse:
     return EndedUse("vision", "ns", start, {CPU: 6000}, milliseconds(after(end)), at)
 
 
+def ran(end: float, start: float = 1.25) -> EndedUse:
+    """That of a Job that finished."""
+    found = use(end)._replace(start=("u", milliseconds(after(start))))
+    return found._replace(run=run_of("ns/x", found.start, found.end, None))
+
+
 LATER = {"time": "2026-01-01T00:00:30Z", "flavors": {"cpu": "a100"}}
 CASES = {
-    "finished": (job({ADMISSION: ADMITTED}, DONE), [use(40)]),
+    "finished": (job({ADMISSION: ADMITTED}, DONE), [ran(40)]),
     "evicted": (job({EVICTION: EVICTED}, []), [use(23, 20)]),
     "evicted, its end not noted": (job({EVICTION: {**EVICTED, "ended": None}}, []), [use(20, 20)]),
     "suspended by its owner": (job({EVICTION: {**EVICTED, "reason": "Suspended"}}, []), [use(23)]),
     "evicted, then finished": (
         job({EVICTION: EVICTED, ADMISSION: LATER}, DONE),
-        [use(40)._replace(start=("u", milliseconds(after(30)))), use(23, 20)],
+        [ran(40, 30), use(23, 20)],
     ),
     "never admitted": (job({}, DONE), []),
     "runs": (job({ADMISSION: ADMITTED}, []), []),

@@ -7,7 +7,7 @@ import pytest
 
 from shared.api.owner_settings import OwnRunTime
 from shared.quota.decide.forecast.run_times import RUNS, Basis, Expectation, draw, expected
-from shared.quota.measure.accounts.run_times import prefix_of
+from shared.quota.measure.accounts.run_times import EndedRun, LeafRunTimes, RunTimes, prefix_of, series_of
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
@@ -47,6 +47,45 @@ def test_run_time_is_what_is_declared_within_all_limits(
     found = expected(workload, leaf, {})
     assert found is not None
     assert (found.basis, found.likely[0], found.likely[-1], len(found.likely)) == (basis, shortest, longest, 9)
+
+
+def seen(*runs: tuple[str, int], percents: tuple[int, ...] = ()) -> RunTimes:
+    """Runs of workloads of these names in leaf a, in seconds."""
+    found = LeafRunTimes({}, percents)
+    for name, seconds in runs:
+        found = found.after(EndedRun(series_of(f"ns/{name}"), 0, seconds * 1000))
+    return {"a": found}
+
+
+@pytest.mark.parametrize(
+    ("workload", "known", "basis", "seconds"),
+    [
+        pytest.param(
+            job(), seen(("job-1", 3), ("job-2", 1), ("job-3", 2), ("x", 9)), Basis.PAST, [1, 2, 3], id="its series"
+        ),
+        pytest.param(job(), seen(("job", 3), ("x", 9), ("y", 1)), Basis.PAST, [1, 3, 9], id="its leaf"),
+        pytest.param(
+            job(OwnRunTime(None, 2 * MINUTE)), seen(("job", 300)), Basis.LIMITS, [6, 120], id="too few runs, a limit"
+        ),
+        pytest.param(
+            job(OwnRunTime(MINUTE)), seen(("job", 300), percents=(10, 50, 200)), Basis.DECLARED, [6, 30, 120],
+            id="as right as the leaf's expectations are",
+        ),
+        pytest.param(
+            job(OwnRunTime(None, 2 * MINUTE)), seen(("job", 300), ("job", 60), ("job", 30)), Basis.PAST, [30, 60, 120],
+            id="past runs within the limit",
+        ),
+    ],
+)  # fmt: skip
+def test_run_time_is_what_was_seen(workload: Workload, known: RunTimes, basis: Basis, seconds: list[int]) -> None:
+    found = expected(workload, None, known)
+    assert found is not None
+    likely = [each / timedelta(seconds=1) for each in found.likely]
+    assert (found.basis, [likely[0], likely[-1]] if basis is Basis.LIMITS else likely) == (basis, seconds)
+
+
+def test_too_few_runs_say_nothing() -> None:
+    assert expected(job(), None, seen(("job", 1), ("job", 2))) is None
 
 
 def test_run_time_without_any_word_is_unknown() -> None:
