@@ -91,8 +91,8 @@ class GroupEvents:
 
     def _report_budgets(self) -> None:
         book = self._state.accounts
-        while book is not None and book.budgets.passed:
-            part = book.budgets.passed.pop(0)
+        while book is not None and book.budgets.passed.unreported:
+            part = book.budgets.passed.unreported.pop(0)
             record = self._state.tree.groups.get(part.group)
             if record is not None:
                 self._events.budget_used(record.uid, part)

@@ -10,15 +10,13 @@ from typing import Final, NamedTuple
 from shared.quota.measure.accounts.amounts import GroupAccount
 from shared.quota.measure.accounts.budget_meter import BudgetMeter
 from shared.quota.measure.accounts.budget_periods import END, MONTHS, BudgetSpan, span_of
-from shared.quota.measure.accounts.courses import Course
+from shared.quota.measure.accounts.courses import Course, GroupCourses
 from shared.quota.measure.accounts.periods import period_of
 from shared.quota.model.budgets.budget import Budget, BudgetKey, SpentBudget, WhenSpent
 from shared.quota.model.budgets.in_force import NONE_SPENT, Spent
 from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource
 
-GroupCourses = Mapping[FlavorResource, Course]
-"""key -> what one group uses."""
 _NOTHING_USED: Final = Course(0, ())
 
 
@@ -53,6 +51,25 @@ class PassedPart(NamedTuple):
     at: int
 
 
+class PassedParts:
+    """Which parts of budgets were passed under this leader, and which of these are not reported yet."""
+
+    def __init__(self) -> None:
+        self.unreported: list[PassedPart] = []
+        self._past: dict[PassedPart, int] = {}
+        """A part, without the moment → when it was passed."""
+
+    def note(self, part: PassedPart, begun: int, now: int) -> None:
+        """Keep the part for the report if it was passed after `begun`, when this leader began, and was not before."""
+        what = part._replace(at=0)
+        if not 0 < part.at <= now:
+            self._past.pop(what, None)
+        elif self._past.get(what) != part.at:
+            self._past[what] = part.at
+            if part.at > begun:
+                self.unreported.append(part)
+
+
 class _Seen(NamedTuple):
     """What was seen of a group, and until when it is true if nothing changes."""
 
@@ -76,10 +93,7 @@ class BudgetBook:
         """When the next budget is spent at the present use, or begins again."""
         self.shown: dict[str, tuple[BudgetUse, ...]] = {}
         """By group; what it has is frozen, for readers in other threads."""
-        self.passed: list[PassedPart] = []
-        """The parts that were passed under this leader, and not reported yet."""
-        self._past: dict[PassedPart, int] = {}
-        """A part, without the moment -> when it was passed."""
+        self.passed = PassedParts()
         self._seen: dict[str, _Seen] = {}
         self._changed: set[str] = set()
         """Groups that have to be looked at again."""
@@ -186,7 +200,7 @@ class BudgetBook:
             moments.append(until)
             for percent in _TOLD:
                 at = meter.when_reached(budget.amount * percent // 100, now)
-                self._note_passed(PassedPart(name, budget, percent, at or 0), meter, now)
+                self.passed.note(PassedPart(name, budget, percent, at or 0), meter.begun, now)
                 if at is not None and at > now:
                     moments.append(at)
                 elif at is not None and percent == _TOLD[-1]:
@@ -194,16 +208,6 @@ class BudgetBook:
             uses.append(BudgetUse(budget, used, meter.rate, now, until))
         self.shown[name] = tuple(uses)
         return _Seen(tuple(spent), min(moments))
-
-    def _note_passed(self, part: PassedPart, meter: BudgetMeter, now: int) -> None:
-        """Keep the part for the report if it was passed under this leader, and was not before."""
-        what = part._replace(at=0)
-        if not 0 < part.at <= now:
-            self._past.pop(what, None)
-        elif self._past.get(what) != part.at:
-            self._past[what] = part.at
-            if part.at > meter.begun:
-                self.passed.append(part)
 
 
 def unknown(tree: Tree) -> Spent:

@@ -1,7 +1,6 @@
 """How much of one budget is used, at any moment: exact, from what is added up and all changes of use since then.
 
-Between two changes use grows evenly, so what is used at `t` is `offset + rate * t`, and the moment at which an amount
-is reached is a division. Each change of use adds its part to both numbers.
+Between two changes use grows evenly, so the moment at which an amount is reached is a division.
 
 See docs/specification.md §2.11.
 """
@@ -12,6 +11,29 @@ from shared.quota.measure.accounts.budget_periods import BudgetSpan, span_of
 from shared.quota.measure.accounts.courses import Course, use_areas
 from shared.quota.model.budgets.budget import BudgetKey
 from shared.resources import Amount
+
+
+class Growth:
+    """How use grows: what is used at `t` is `offset + rate * t`, from `latest` on."""
+
+    def __init__(self, since: int, used: Amount) -> None:
+        self.latest = since
+        self.rate: Amount = 0
+        self._offset = used
+
+    def add(self, time: int, delta: Amount) -> None:
+        """Let use grow faster by `delta` from that time on."""
+        self.latest = max(self.latest, time)
+        self.rate += delta
+        self._offset -= delta * time
+
+    def used_at(self, time: int) -> Amount:
+        """Return what is used at that time, or would be if it had always grown as fast."""
+        return self._offset + self.rate * time
+
+    def when_reached(self, amount: Amount) -> int | None:
+        """Return when so much will be used at the present rate; None: never."""
+        return -(-(amount - self._offset) // self.rate) if self.rate > 0 else None
 
 
 class BudgetMeter:
@@ -32,10 +54,13 @@ class BudgetMeter:
         self._level: Amount = 0
         self._changes: list[tuple[int, Amount]] = []
         """(milliseconds since 1970, by how much), on top of `_level`."""
-        self.rate: Amount = 0
-        """What is used in a millisecond now."""
-        self._latest = self._offset = 0
+        self._growth = Growth(0, 0)
         self._count_again()
+
+    @property
+    def rate(self) -> Amount:
+        """What is used in a millisecond now."""
+        return self._growth.rate
 
     def add_up(self, course: Course, until: int) -> None:
         """Add what was used until then; in a new period nothing of the one before is kept."""
@@ -60,7 +85,7 @@ class BudgetMeter:
     def used_at(self, now: int) -> Amount:
         """Return what is used of the current period."""
         self._advance(now)
-        return max(0, self._offset + self.rate * now)
+        return max(0, self._growth.used_at(now))
 
     def when_reached(self, amount: Amount, now: int) -> int | None:
         """Return when so much was or will be used in the current period, at the present use; None: not in it."""
@@ -73,16 +98,17 @@ class BudgetMeter:
         return known if known is not None and known < self.current.until else None
 
     def _reach(self, amount: Amount) -> int | None:
-        if self._offset + self.rate * self._latest < amount:
-            return -(-(amount - self._offset) // self.rate) if self.rate > 0 else None
+        latest = self._growth.latest
+        if self._growth.used_at(latest) < amount:
+            return self._growth.when_reached(amount)
         used = self._begun_with
         if used >= amount:
             return self._base
-        for since, until, level in Course.of(self._level, self._changes).pieces(self._base, self._latest):
+        for since, until, level in Course.of(self._level, self._changes).pieces(self._base, latest):
             if used + level * (until - since) >= amount:
                 return since - (-(amount - used) // level)
             used += level * (until - since)
-        return self._latest
+        return latest
 
     def _advance(self, now: int) -> None:
         """Go on to the period that the moment is in; a clock that goes back stays in the later one."""
@@ -99,13 +125,10 @@ class BudgetMeter:
         return self.used if self.current == self.span else 0
 
     def _count_again(self) -> None:
-        self._latest, self.rate, self._offset = self._base, 0, self._begun_with
+        self._growth = Growth(self._base, self._begun_with)
         self._count(self._base, self._level)
         for time, delta in self._changes:
             self._count(time, delta)
 
     def _count(self, time: int, delta: Amount) -> None:
-        time = max(time, self._base)
-        self._latest = max(self._latest, time)
-        self.rate += delta
-        self._offset -= delta * time
+        self._growth.add(max(time, self._base), delta)

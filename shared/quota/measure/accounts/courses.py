@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from shared.resources import Amount
+from shared.resources import Amount, FlavorResource
 
 
 class Course(NamedTuple):
@@ -50,6 +50,10 @@ class Course(NamedTuple):
                 level += delta
         if since < until:
             yield since, until, level
+
+
+GroupCourses = Mapping[FlavorResource, Course]
+"""key → what one group uses."""
 
 
 class UseAreas(NamedTuple):

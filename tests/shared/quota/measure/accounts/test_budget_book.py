@@ -264,11 +264,11 @@ def test_four_fifths_and_the_whole_are_passed_once_under_one_leader() -> None:
     book = started()
     for seconds in (0, 48, 66):
         spent_at(book, found, seconds)
-    passed = [(each.group, each.percent, each.at - milliseconds(NOW)) for each in book.budgets.passed]
+    passed = [(each.group, each.percent, each.at - milliseconds(NOW)) for each in book.budgets.passed.unreported]
     assert passed == [("p", 80, 48_000), ("p", 100, 60_000)]
     second = started(written(book, found, QuotaGroupStatus(observed_generation=1), 66))
     spent_at(second, found, 70)
-    assert second.budgets.passed == []
+    assert second.budgets.passed.unreported == []
 
 
 def test_what_is_shown_grows_until_the_period_ends() -> None:

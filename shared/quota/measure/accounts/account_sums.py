@@ -1,0 +1,175 @@
+"""The accounts of all groups, and until when all that was used is added up in them.
+
+See docs/specification.md §9.7.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
+from itertools import pairwise
+from typing import Final
+
+from shared.quota.measure.accounts.amounts import Account, Accounts, GroupAccount
+from shared.quota.measure.accounts.courses import Course, GroupCourses, lent_areas, use_areas
+from shared.quota.measure.accounts.leaf_use import LeafUse
+from shared.quota.measure.accounts.periods import milliseconds, parts_by_period, period_of
+from shared.quota.measure.accounts.root_runtime import RootRuntime
+from shared.quota.model.limits import NO_CAPS, UNCOVERED, Limits, limits_of
+from shared.quota.model.tree import ROOT, SYSTEM, Tree
+from shared.resources import Amount, FlavorResource
+
+_FAR_PAST: Final = milliseconds(datetime(2000, 1, 1, tzinfo=UTC))
+
+
+class AccountSums:
+    """The accounts, and the moment until which those of groups in which nothing ran are added up, too."""
+
+    def __init__(self, zone: tzinfo, keep: int) -> None:
+        self.accounts: dict[str, GroupAccount] = {}
+        self.until = _FAR_PAST
+        self.root = RootRuntime()
+        self._zone = zone
+        self._keep = keep
+
+    def go_on(self, accounts: Accounts) -> None:
+        """Go on from stored accounts."""
+        self.accounts = dict(accounts)
+
+    def keep_only(self, tree: Tree) -> None:
+        """Forget the accounts of groups that are not in the tree."""
+        self.accounts = {name: each for name, each in self.accounts.items() if name in tree}
+
+    def add_up(
+        self, tree: Tree, courses: Mapping[str, GroupCourses], active: Mapping[str, LeafUse], until: int
+    ) -> None:
+        """Add what each group and leaf used, lost and lent until that moment."""
+        for name, own in courses.items():
+            self._add_use(name, own, until)
+        for name, leaf in active.items():
+            self._add_namespaces(name, leaf, until)
+            self._add_losses(tree.path(name), leaf, until)
+            self._add_runs(name, leaf, until)
+        lenders = self._add_lent(tree, courses, until)
+        for name in courses.keys() | lenders:
+            account = self.accounts[name]
+            account.until = max(until, account.until or until)
+            account.keep_latest(self._keep)
+        self.root.settle(until)
+        self.until = until
+
+    def _account(self, group: str) -> GroupAccount:
+        return self.accounts.setdefault(group, GroupAccount())
+
+    def _since(self, group: str, courses: Iterable[Course]) -> int:
+        """Return from when on the group is to be counted."""
+        account = self._account(group)
+        if account.until is not None:
+            return account.until
+        known = [*courses]
+        if any(course.level for course in known):
+            return self.until
+        return max(_FAR_PAST, min((each.changes[0][0] for each in known if each.changes), default=self.until))
+
+    def _add_use(self, group: str, courses: Mapping[FlavorResource, Course], until: int) -> None:
+        since = self._since(group, courses.values())
+        for name, begin, end in parts_by_period(since, until, self._zone):
+            for key, course in courses.items():
+                areas = use_areas(course, begin, end)
+                if areas.used:
+                    own = self.accounts[group].period(name)
+                    own.account(key).add(Account(used=areas.used, borrowed=areas.borrowed))
+
+    def _add_namespaces(self, leaf: str, use: LeafUse, until: int) -> None:
+        changes: dict[tuple[str, FlavorResource], list[tuple[int, Amount]]] = {where: [] for where in use.levels}
+        for each in use.changes:
+            changes.setdefault((each.namespace, each.key), []).append((each.time, each.delta))
+        courses = {where: Course.of(use.levels.get(where, 0), own) for where, own in changes.items()}
+        since = self._since(leaf, courses.values())
+        for name, begin, end in parts_by_period(since, until, self._zone):
+            period = self.accounts[leaf].period(name) if courses else None
+            for (namespace, key), course in courses.items():
+                used = use_areas(course, begin, end).used
+                if used and period is not None:
+                    period.add_use_of(namespace, key, used)
+            if period is not None:
+                period.keep_largest()
+
+    def _add_losses(self, path: Iterable[str], use: LeafUse, until: int) -> None:
+        for group in path:
+            account = self._account(group)
+            for loss in use.losses:
+                if (account.until or _FAR_PAST) < loss.time <= until:
+                    period = account.period(period_of(loss.time, self._zone))
+                    period.account(loss.key).add(Account(lost=loss.amount))
+
+    def _add_runs(self, leaf: str, use: LeafUse, until: int) -> None:
+        account = self._account(leaf)
+        for run in use.runs:
+            if (account.until or _FAR_PAST) < run.end <= until:
+                account.run_times = account.run_times.after(run)
+
+    def _add_lent(self, tree: Tree, courses: Mapping[str, GroupCourses], until: int) -> set[str]:
+        """Add what groups lent to their siblings; return which did."""
+        lenders: set[str] = set()
+        for parent, keys in courses.items():
+            children = tree.children(parent)
+            if len(children) < 2:
+                continue
+            for key in keys:
+                own = {name: courses[name][key] for name in children if key in courses.get(name, {})}
+                if any(course.peak > course.min for course in own.values()):
+                    idle = {name: _idle(tree, name, key) for name in children if name not in own and name != SYSTEM}
+                    above = self.root.course(key) if parent == ROOT else keys[key]
+                    lenders |= self._add_lent_of({**own, **idle}, above, key, until)
+        return lenders
+
+    def _add_lent_of(self, siblings: Mapping[str, Course], above: Course, key: FlavorResource, until: int) -> set[str]:
+        found: set[str] = set()
+        known = any(course.level for course in siblings.values())
+        first_use = (
+            0 if known else min((each.changes[0][0] for each in siblings.values() if each.changes), default=until)
+        )
+        since = {name: max(first_use, self._lent_since(name)) for name in siblings}
+        times = sorted({each for each in since.values() if each < until} | {until})
+        for begin, end in pairwise(times):
+            for period, first, last in parts_by_period(begin, end, self._zone):
+                for name, amount in lent_areas(siblings, above, first, last).items():
+                    if amount and since[name] <= begin:
+                        found.add(name)
+                        self._account(name).period(period).account(key).add(Account(lent=amount))
+        return found
+
+    def _lent_since(self, group: str) -> int:
+        """Return from when on lending is to be counted; of a group that had nothing to count, from this leader on."""
+        known = self.accounts.get(group)
+        return max(self.until if self.until > _FAR_PAST else 0, (known.until if known else None) or 0)
+
+
+def courses_of(tree: Tree, active: Mapping[str, LeafUse]) -> dict[str, GroupCourses]:
+    """Return what each group with active leaves used, by key."""
+    levels: dict[str, dict[FlavorResource, Amount]] = {}
+    changes: dict[str, dict[FlavorResource, list[tuple[int, Amount]]]] = {}
+    for name, leaf in active.items():
+        for group in tree.path(name):
+            own, changed = levels.setdefault(group, {}), changes.setdefault(group, {})
+            for (_, key), amount in leaf.levels.items():
+                own[key] = own.get(key, 0) + amount
+            for each in leaf.changes:
+                changed.setdefault(each.key, []).append((each.time, each.delta))
+    found: dict[str, GroupCourses] = {}
+    for group, own in levels.items():
+        limits = limits_of(tree[group], NO_CAPS, {})
+        found[group] = {
+            key: Course.of(own.get(key, 0), changes[group].get(key, ()), *_promised(limits, key))
+            for key in sorted(own.keys() | changes[group].keys())
+        }
+    return found
+
+
+def _promised(limits: Mapping[FlavorResource, Limits], key: FlavorResource) -> tuple[Amount, Amount]:
+    own = limits.get(key, UNCOVERED)
+    return own.min, own.guarantee
+
+
+def _idle(tree: Tree, group: str, key: FlavorResource) -> Course:
+    """Return the course of a group that uses nothing of the key."""
+    return Course.of(0, (), *_promised(limits_of(tree[group], NO_CAPS, {}), key))
