@@ -88,8 +88,8 @@ class CycleRunner:
             self._carry_out(executor, snapshot, decided)
             ended = time.perf_counter()
             took = timedelta(seconds=ended - started)
-            self._metrics.cycled(took, ended - requested)
-            self._metrics.assumptions.set(len(self._state.work.overlay.assumptions))
+            self._metrics.cycles.cycled(took, ended - requested)
+            self._metrics.writes.assumptions.set(len(self._state.work.overlay.assumptions))
             moments = (
                 decided.wake_at,
                 decided.next_turn,
@@ -111,7 +111,7 @@ class CycleRunner:
             self._idle_cycles = 0
             return
         self._idle_cycles += 1
-        self._metrics.cycled_idle()
+        self._metrics.cycles.cycled_idle()
         if self._idle_cycles < 2:
             return
         pause = min(_FIRST_IDLE_PAUSE * 2 ** min(self._idle_cycles - 2, 16), _LONGEST_IDLE_PAUSE)

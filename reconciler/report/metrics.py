@@ -24,78 +24,74 @@ PAIRS: Final = 2000
 OTHERS: Final = "(others)"
 
 
-class ReconcilerMetrics:
-    """All counters and histograms, and the groups' numbers as of the last snapshot."""
+class StartMetrics:
+    """Starts, and how long workloads had waited for them."""
 
-    def __init__(self, registry: CollectorRegistry, faults: Faults) -> None:
-        self.groups = GroupCollector(faults)
-        registry.register(self.groups)
-        self._registry = registry
-        self._starts = Counter("quotree_starts", "Workloads started.", ["group", "tier"], registry=registry)
-        self._evictions = Counter(
-            "quotree_evictions", "Workloads evicted.", ["group", "reason", "rule"], registry=registry
-        )
-        self._evictions_for = Counter(
-            "quotree_evictions_for",
-            "Workloads of the giver evicted for one of the taker.",
-            ["giver", "taker"],
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._number = Counter("quotree_starts", "Workloads started.", ["group", "tier"], registry=registry)
+        self._seconds = Histogram(
+            "quotree_start_seconds",
+            "From the decision to start a workload to its written start.",
+            buckets=_SECONDS,
             registry=registry,
         )
-        self._pairs: set[tuple[str, str]] = set()
-        self._writes = Counter("quotree_writes", "Decisions written.", ["what", "fate"], registry=registry)
-        self._write_seconds = self._histogram(
-            "quotree_write_seconds", "From the beginning of a write to the API server's answer.", "what"
+        self._waits = Histogram(
+            "quotree_wait_seconds",
+            "From the queueing of a workload to its start.",
+            ("group", "tier"),
+            buckets=_WAITS,
+            registry=registry,
         )
-        self._cycles = self._histogram("quotree_cycle_seconds", "How long a decision cycle took.")
-        self._decisions = self._histogram(
-            "quotree_decision_seconds", "From the first change that a cycle had to look at to the end of that cycle."
-        )
-        self._start_seconds = self._histogram(
-            "quotree_start_seconds", "From the decision to start a workload to its written start."
-        )
-        self._waits = self._histogram(
-            "quotree_wait_seconds", "From the queueing of a workload to its start.", "group", "tier", buckets=_WAITS
-        )
-        self._entitled_waits = self._histogram(
+        self._entitled_waits = Histogram(
             "quotree_entitled_wait_seconds",
             "For how long a workload that starts had been entitled.",
-            "group",
+            ("group",),
             buckets=_ENTITLED,
+            registry=registry,
         )
-        self._evicted_runs = self._histogram(
-            "quotree_evicted_run_seconds", "How long evicted workloads had run.", "group", buckets=_RUNS
-        )
-        self._idle_cycles = Counter(
-            "quotree_cycles_idle", "Cycles in which nothing had changed and nothing was decided.", registry=registry
-        )
-        self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
-
-    def _histogram(self, name: str, words: str, *labels: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
-        return Histogram(name, words, labels, buckets=buckets, registry=self._registry)
-
-    def entitled_wait(self, workload: Workload, now: datetime) -> timedelta:
-        """Return how long a workload that is started now has been entitled; called before the next cycle."""
-        return self.groups.entitled.waited(workload, now)
 
     def started(self, start: Start, at: datetime, entitled: timedelta, seconds: float) -> None:
         """Count a start decided at `at` of a workload that was `entitled` for that long; `seconds`: duration of its
         write.
         """
         group = start.workload.group
-        self._starts.labels(group, start.tier.value).inc()
-        self._start_seconds.observe(seconds)
+        self._number.labels(group, start.tier.value).inc()
+        self._seconds.observe(seconds)
         self._waits.labels(group, start.tier.value).observe(max(0.0, (at - start.workload.queued).total_seconds()))
         if start.tier is Tier.ENTITLED or start.on_claim:
             self._entitled_waits.labels(group).observe(entitled.total_seconds())
 
+
+class EvictionMetrics:
+    """Evictions: of whom, why and for whom."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._number = Counter(
+            "quotree_evictions", "Workloads evicted.", ["group", "reason", "rule"], registry=registry
+        )
+        self._for = Counter(
+            "quotree_evictions_for",
+            "Workloads of the giver evicted for one of the taker.",
+            ["giver", "taker"],
+            registry=registry,
+        )
+        self._runs = Histogram(
+            "quotree_evicted_run_seconds",
+            "How long evicted workloads had run.",
+            ("group",),
+            buckets=_RUNS,
+            registry=registry,
+        )
+        self._pairs: set[tuple[str, str]] = set()
+
     def evicted(self, evict: Evict, at: datetime, taker: str | None) -> None:
         """Count an eviction decided at `at`; `taker`: the group of the preemptor."""
         giver, admission = evict.workload.group, evict.workload.admission
-        self._evictions.labels(giver, evict.reason.value, evict.rule.value).inc()
+        self._number.labels(giver, evict.reason.value, evict.rule.value).inc()
         if admission is not None:
-            self._evicted_runs.labels(giver).observe(max(0.0, (at - admission.since).total_seconds()))
+            self._runs.labels(giver).observe(max(0.0, (at - admission.since).total_seconds()))
         if taker is not None:
-            self._evictions_for.labels(*self._pair(giver, taker)).inc()
+            self._for.labels(*self._pair(giver, taker)).inc()
 
     def _pair(self, giver: str, taker: str) -> tuple[str, str]:
         if (giver, taker) not in self._pairs:
@@ -104,17 +100,66 @@ class ReconcilerMetrics:
             self._pairs.add((giver, taker))
         return (giver, taker)
 
+
+class WriteMetrics:
+    """Writes of decisions, and which of them are not seen yet."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._number = Counter("quotree_writes", "Decisions written.", ["what", "fate"], registry=registry)
+        self._seconds = Histogram(
+            "quotree_write_seconds",
+            "From the beginning of a write to the API server's answer.",
+            ("what",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.assumptions = Gauge("quotree_assumptions", "Writes under way or not yet seen.", registry=registry)
+
     def wrote(self, what: str, fate: str, seconds: float) -> None:
         """Count a finished write and its duration."""
         name = what.removeprefix("quotree.dev/")
-        self._writes.labels(name, fate).inc()
-        self._write_seconds.labels(name).observe(seconds)
+        self._number.labels(name, fate).inc()
+        self._seconds.labels(name).observe(seconds)
+
+
+class CycleMetrics:
+    """Decision cycles, and how old the changes are that they look at."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._seconds = Histogram(
+            "quotree_cycle_seconds", "How long a decision cycle took.", buckets=_SECONDS, registry=registry
+        )
+        self._since_change = Histogram(
+            "quotree_decision_seconds",
+            "From the first change that a cycle had to look at to the end of that cycle.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._idle = Counter(
+            "quotree_cycles_idle", "Cycles in which nothing had changed and nothing was decided.", registry=registry
+        )
 
     def cycled(self, took: timedelta, since_change: float) -> None:
         """Record the duration of a decision cycle, and the age of the oldest change that it included."""
-        self._cycles.observe(took.total_seconds())
-        self._decisions.observe(since_change)
+        self._seconds.observe(took.total_seconds())
+        self._since_change.observe(since_change)
 
     def cycled_idle(self) -> None:
         """Count a cycle that changed nothing."""
-        self._idle_cycles.inc()
+        self._idle.inc()
+
+
+class ReconcilerMetrics:
+    """All counters and histograms, and the groups' numbers as of the last snapshot."""
+
+    def __init__(self, registry: CollectorRegistry, faults: Faults) -> None:
+        self.groups = GroupCollector(faults)
+        registry.register(self.groups)
+        self.starts = StartMetrics(registry)
+        self.evictions = EvictionMetrics(registry)
+        self.writes = WriteMetrics(registry)
+        self.cycles = CycleMetrics(registry)
+
+    def entitled_wait(self, workload: Workload, now: datetime) -> timedelta:
+        """Return how long a workload that is started now has been entitled; called before the next cycle."""
+        return self.groups.entitled.waited(workload, now)

@@ -128,7 +128,7 @@ class WriteQueue:
         # A workload is one object most of the time, and without another task its start is sent sooner.
         outcomes = await asyncio.gather(*writes) if len(writes) > 1 else [await each for each in writes]
         outcome = max(outcomes, key=lambda each: _WORST_LAST.index(each.fate), default=WRITTEN)
-        self._metrics.wrote(mark[0], outcome.fate.value, time.perf_counter() - began)
+        self._metrics.writes.wrote(mark[0], outcome.fate.value, time.perf_counter() - began)
         if outcome.fate is WriteOutcome.STALE:
             self._stale_tries[key] = self.stale_tries(key) + 1
         elif outcome.fate in DONE:
@@ -146,7 +146,7 @@ class WriteQueue:
         """Patch one object with what only people read: a failure is counted, and changes nothing."""
         began = time.perf_counter()
         outcome = await self._writer.patch(target, operations, (what, None), None)
-        self._metrics.wrote(what, outcome.fate.value, time.perf_counter() - began)
+        self._metrics.writes.wrote(what, outcome.fate.value, time.perf_counter() - began)
 
     async def _patch(
         self,

@@ -28,7 +28,7 @@ STEPS: Final = {
         "shared.quota.decide.state.flavor_assignment:assignments_of",
         "reconciler.write.starts.patches:StartPatches.of",
         "reconciler.report.events.decisions:WorkloadEvents.started",
-        "reconciler.report.metrics:ReconcilerMetrics.started",
+        "reconciler.report.metrics:StartMetrics.started",
     ),
     "Pending": (
         "shared.quota.decide.explain.pending_reasons:PendingReasons.why",

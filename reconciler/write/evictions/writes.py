@@ -83,7 +83,7 @@ class EvictionWrites:
                 self._state.work.overlay.unwritten.drop(key)
                 if outcome.fate is WriteOutcome.REDUCED:
                     self._state.work.decided.keep_unwritten(key, {**written, ADMISSION: None, NOTICE: None, TURN: None})
-                self._metrics.evicted(evict, now, taker)
+                self._metrics.evictions.evicted(evict, now, taker)
                 self._events.evicted(evict, objects, self._preemptor(evict))
                 self.complete(key, now)
             elif outcome.fate is not WriteOutcome.STALE:

@@ -63,7 +63,7 @@ class StartWrites:
                 self._refused(key, start, objects, outcome, now)
                 return
             self._state.work.overlay.unwritten.drop(key)
-            self._metrics.started(start, now, entitled, time.perf_counter() - decided)
+            self._metrics.starts.started(start, now, entitled, time.perf_counter() - decided)
             self._events.started(start, objects)
 
         self._writes.begin(key, write())

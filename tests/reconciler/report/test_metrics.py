@@ -19,8 +19,8 @@ def eviction(group: str) -> Evict:
 def test_eviction_metrics_have_giver_taker_and_run_time() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry, Faults())
-    metrics.evicted(eviction("b"), NOW, "a")
-    metrics.evicted(eviction("b"), NOW, None)
+    metrics.evictions.evicted(eviction("b"), NOW, "a")
+    metrics.evictions.evicted(eviction("b"), NOW, None)
     read = registry.get_sample_value
     assert read("quotree_evictions_for_total", {"giver": "b", "taker": "a"}) == 1
     assert read("quotree_evicted_run_seconds_bucket", {"group": "b", "le": "10.0"}) == 0
@@ -32,8 +32,8 @@ def test_number_of_giver_and_taker_pairs_is_bounded() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry, Faults())
     for number in range(PAIRS + 3):
-        metrics.evicted(eviction("b"), NOW, f"taker-{number}")
-    metrics.evicted(eviction("b"), NOW, "taker-0")
+        metrics.evictions.evicted(eviction("b"), NOW, f"taker-{number}")
+    metrics.evictions.evicted(eviction("b"), NOW, "taker-0")
     read = registry.get_sample_value
     assert read("quotree_evictions_for_total", {"giver": OTHERS, "taker": OTHERS}) == 3
     assert read("quotree_evictions_for_total", {"giver": "b", "taker": "taker-0"}) == 2
@@ -43,8 +43,8 @@ def test_start_observes_wait_time_and_entitled_time() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry, Faults())
     waited = pending("a", 1, "waited", queued=after(-100))
-    metrics.started(Start(waited, {}, Tier.ENTITLED), NOW, timedelta(seconds=4), 0.02)
-    metrics.started(Start(waited, {}, Tier.OPPORTUNISTIC), NOW, timedelta(), 0.02)
+    metrics.starts.started(Start(waited, {}, Tier.ENTITLED), NOW, timedelta(seconds=4), 0.02)
+    metrics.starts.started(Start(waited, {}, Tier.OPPORTUNISTIC), NOW, timedelta(), 0.02)
     read = registry.get_sample_value
     assert read("quotree_wait_seconds_sum", {"group": "a", "tier": "entitled"}) == 100
     assert read("quotree_wait_seconds_sum", {"group": "a", "tier": "opportunistic"}) == 100
