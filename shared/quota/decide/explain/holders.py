@@ -85,7 +85,7 @@ def _why_it_stays(
     if not workload.preemptible:
         return "NotPreemptible", None
     running = running_workload(workload)
-    exempt_until = leaf.order(usage.now).exempt_until(running)
+    exempt_until = leaf.running.order(usage.now).exempt_until(running)
     if exempt_until > usage.now:
         return "ExemptAfterStart", exempt_until
     is_own = leaf.name == waiting.workload.group

@@ -24,7 +24,7 @@ def stop_and_give_up(
     """Decide these evictions first, and note which unready workloads keep blocking others."""
     for leaf in map(usage.snapshot.leaves.__getitem__, sorted(leaves)):
         for workload, reason, rule in _going(usage, leaf, waits):
-            if workload.is_answered and workload.id not in usage.leaf(leaf.group.name).gone:
+            if workload.is_answered and workload.id not in usage.leaf(leaf.group.name).running.evicted_now:
                 leaf_usage, running = usage.leaf(leaf.group.name), running_workload(workload)
                 group = leaf.stopped_by if rule is EvictionRule.STOP_POLICY else leaf_usage.name
                 usage.evict(leaf_usage, running)

@@ -101,9 +101,9 @@ def is_early(victim: Victim, now: datetime) -> bool:
 def _owes(victim: Victim) -> bool:
     """Return whether its leaf is over its runtime without the starts that are not answered, if that matters."""
     leaf_usage, key = victim.leaf_usage, victim.key
-    if key is None or victim.rule not in OWED or not leaf_usage.unanswered:
+    if key is None or victim.rule not in OWED or not leaf_usage.running.unanswered:
         return True
-    unsure, numbers = _use(key, leaf_usage.unanswered), leaf_usage.numbers(key)
+    unsure, numbers = _use(key, leaf_usage.running.unanswered), leaf_usage.numbers(key)
     used = numbers.used - _use(key, leaf_usage.leaf.evicting) + leaf_usage.claimed.get(key, 0)
     return not unsure or used - unsure > numbers.runtime
 

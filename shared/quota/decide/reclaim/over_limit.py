@@ -124,10 +124,10 @@ def _next_of(
     line = candidates.get(leaf_usage.name)
     if line is None:
         lost = search.without_a_place(leaf_usage) if is_lost else frozenset[WorkloadId]()
-        running = leaf_usage.order(search.usage.now).running
+        running = leaf_usage.running.order(search.usage.now).running
         line = candidates[leaf_usage.name] = (each for each in running if not is_lost or each.id in lost)
     for each in line:
-        is_using = each.id not in leaf_usage.gone and any(key in wanted for key, _ in each.quantities)
+        is_using = each.id not in leaf_usage.running.evicted_now and any(key in wanted for key, _ in each.quantities)
         if is_using and search.has_run_long_enough(leaf_usage, each):
             return each
     return None

@@ -104,7 +104,7 @@ def _next(
 
     A key that was over counts even if other victims of this cycle have brought it down: they may be filled back.
     """
-    least = leaf_usage.least_important(key, search.usage.now)
+    least = leaf_usage.running.least_important(key, search.usage.now)
     if least is None or not search.may_go(leaf_usage, least, key):
         return None
     after = search.usage.planned

@@ -125,7 +125,7 @@ class Swaps:
             return False
         if not leaf_usage.may_hold(quantities, workload):
             return False
-        if not leaf_usage.could_preempt(quantities, workload.priority):
+        if not leaf_usage.running.could_preempt(quantities, workload.priority):
             return False
         bounds = tuple((key, usage.planned.charge(leaf_usage.name, key)) for key, _ in quantities)
         preemptor = Preemptor(workload, leaf_usage, assignment.flavors, quantities, bounds=bounds)

@@ -116,7 +116,7 @@ class VictimSearch:
 
     def below_priority(self, leaf_usage: LeafUsage, priority: int, key: FlavorResource) -> Victim | None:
         """Return a victim of lower priority in the preemptor's own leaf."""
-        if not leaf_usage.preemptible_below(priority):
+        if not leaf_usage.running.preemptible_below(priority):
             return None
         running = self.least_important(leaf_usage, key)
         if running is None or running.workload.priority >= priority:
@@ -145,14 +145,14 @@ class VictimSearch:
 
     def may_go(self, leaf_usage: LeafUsage, running: RunningWorkload, key: FlavorResource) -> bool:
         """Return whether grace and exemptAfterStart let it be evicted; never what this cycle has started."""
-        if running in leaf_usage.started_now:
+        if running in leaf_usage.running.started_now:
             return False
         grace = self._grace_is_over(leaf_usage, leaf_usage.name, key)
         return self.has_run_long_enough(leaf_usage, running) and grace
 
     def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
         """Return the least important evictable workload of the leaf that uses `key`."""
-        order = leaf_usage.order(self.usage.now)
+        order = leaf_usage.running.order(self.usage.now)
         first, ready = order.first(key), order.first_ready(key)
         if first is ready or self._is_past(order.exempt_ends(key)):
             return first
@@ -160,7 +160,7 @@ class VictimSearch:
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Return whether the exemption after start since its start is over, or delays do not matter here."""
-        return self._is_past(leaf_usage.order(self.usage.now).exempt_until(running))
+        return self._is_past(leaf_usage.running.order(self.usage.now).exempt_until(running))
 
     def _grace_is_over(self, leaf_usage: LeafUsage, group: str, key: FlavorResource) -> bool:
         return self._is_past(graced_until(leaf_usage, (group, key), self._delays.over_since, self.usage.now))

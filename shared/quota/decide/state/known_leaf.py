@@ -74,6 +74,6 @@ class KnownLeaf:
 
 
 def _could_replace(usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
-    if not any(usage.could_preempt(each.quantities, workload.priority) for each in assignments):
+    if not any(usage.running.could_preempt(each.quantities, workload.priority) for each in assignments):
         return False
     return not any(all(usage.entitles(option.quantities, workload) for option in each.options) for each in assignments)

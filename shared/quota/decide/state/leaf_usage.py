@@ -19,28 +19,90 @@ from shared.resources import Amount, FlavorResource
 Sums = dict[FlavorResource, Amount]
 
 
+class RunningWorkloads:
+    """The workloads that run in one leaf: those that a cycle evicts, those that it starts, and who is recycled first.
+
+    `started`: what this cycle has started before it was measured again; admitted in `leaf`, and not evicted.
+    """
+
+    __slots__ = ("_admitted", "_leaf", "_lower", "_order", "_unanswered", "evicted_now", "started_now")
+
+    def __init__(self, leaf: LeafSnapshot, started: Collection[WorkloadId]) -> None:
+        self.evicted_now: set[WorkloadId] = set()
+        self.started_now: list[RunningWorkload] = []
+        """The preemptible ones."""
+        self._leaf = leaf
+        self._admitted = leaf.admitted
+        if started:
+            self.started_now = [
+                running_workload(each) for each in leaf.admitted if each.id in started and each.preemptible
+            ]
+            self._admitted = tuple(each for each in leaf.admitted if each.id not in started)
+        self._order: RecyclingOrder | None = None
+        self._unanswered: tuple[Workload, ...] | None = None
+        self._lower: dict[int, Sums] = {}
+
+    def order(self, now: datetime) -> RecyclingOrder:
+        """Return the running preemptible workloads in the order of recycling; without those that this cycle starts.
+
+        Workloads of one priority that started at the same moment are in the reverse of the queue's order.
+        """
+        if self._order is None:
+            last_queued_first = (running_workload(each) for each in reversed(self._admitted) if each.preemptible)
+            running = sorted(last_queued_first, key=lambda each: each.rank)
+            self._order = RecyclingOrder(running, self.evicted_now, now, self._leaf.reclaim.exempt_after_start)
+        return self._order
+
+    @property
+    def unanswered(self) -> tuple[Workload, ...]:
+        """Running workloads whose start the Job controller has not acknowledged."""
+        if self._unanswered is None:
+            self._unanswered = tuple(each for each in self._leaf.admitted if not each.is_answered)
+        return self._unanswered
+
+    def least_important(self, key: FlavorResource, now: datetime) -> RunningWorkload | None:
+        """Return the first to recycle of all preemptible workloads that use `key`, those started now included."""
+        started = [
+            each
+            for each in self.started_now
+            if each.id not in self.evicted_now and any(used == key for used, _ in each.quantities)
+        ]
+        before = self.order(now).first(key)
+        return min((*started, *((before,) if before is not None else ())), key=lambda each: each.rank, default=None)
+
+    def restore(self, running: RunningWorkload) -> None:
+        """Take back that this cycle evicts the workload."""
+        self.evicted_now.discard(running.id)
+        if self._order is not None:
+            self._order.restore(running.id)
+
+    def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
+        """What running workloads of lower priority use that could be preempted in the group, or are evicted now."""
+        if self._leaf.group.preemption is Preemption.NEVER:
+            return {}
+        found = self._lower.get(priority)
+        if found is None:
+            found = {}
+            for each in reversed(self._admitted):
+                if each.priority >= priority:
+                    break
+                if each.preemptible:
+                    _add(found, quantities_of(each, flavors_of(each)))
+            self._lower[priority] = found
+        return found
+
+    def could_preempt(self, quantities: Quantities, priority: int) -> bool:
+        """Return whether the workloads of lower priority that can be preempted in the group use that much together."""
+        below = self.preemptible_below(priority)
+        return all(below.get(key, 0) >= amount for key, amount in quantities)
+
+
 class LeafUsage:
     """The sums of one leaf while a cycle plans."""
 
-    __slots__ = (
-        "_admitted",
-        "_lower",
-        "_numbers",
-        "_order",
-        "_unanswered",
-        "claimed",
-        "gone",
-        "leaf",
-        "name",
-        "non_preemptible",
-        "path",
-        "started_now",
-        "touched",
-        "used",
-    )
+    __slots__ = ("_numbers", "claimed", "leaf", "name", "non_preemptible", "path", "running", "touched", "used")
 
     def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, started: Collection[WorkloadId] = ()) -> None:
-        """`started`: what this cycle has started before it was measured again; admitted in `leaf`, and not evicted."""
         self.leaf = leaf
         self.name = leaf.group.name
         self.path: GroupPath = leaf.path
@@ -50,22 +112,10 @@ class LeafUsage:
         """Reserved for its own pending workloads: claims, and delayed reservations."""
         self.non_preemptible: Sums = {key: each.non_preemptible for key, each in numbers.items()}
         """The part of used and claimed that is not preemptible."""
-        self.gone: set[WorkloadId] = set()
-        """Ids of the leaf's workloads that this cycle evicts."""
-        self.started_now: list[RunningWorkload] = []
-        """Preemptible workloads that this cycle starts."""
-        self._admitted = leaf.admitted
+        self.running = RunningWorkloads(leaf, started)
         self.touched = False
         """Whether this cycle has changed anything here."""
-        if started:
-            self.started_now = [
-                running_workload(each) for each in leaf.admitted if each.id in started and each.preemptible
-            ]
-            self._admitted = tuple(each for each in leaf.admitted if each.id not in started)
         self._numbers = numbers
-        self._order: RecyclingOrder | None = None
-        self._unanswered: tuple[Workload, ...] | None = None
-        self._lower: dict[int, Sums] = {}
 
     def frozen(self) -> LeafSums:
         """Return the sums as they are now, at the end of a cycle."""
@@ -84,42 +134,14 @@ class LeafUsage:
         """Return the leaf's frozen numbers."""
         return self._numbers.get(key, NO_NUMBERS)
 
-    def order(self, now: datetime) -> RecyclingOrder:
-        """Return the running preemptible workloads in the order of recycling; without those that this cycle starts.
-
-        Workloads of one priority that started at the same moment are in the reverse of the queue's order.
-        """
-        if self._order is None:
-            last_queued_first = (running_workload(each) for each in reversed(self._admitted) if each.preemptible)
-            running = sorted(last_queued_first, key=lambda each: each.rank)
-            self._order = RecyclingOrder(running, self.gone, now, self.leaf.reclaim.exempt_after_start)
-        return self._order
-
-    @property
-    def unanswered(self) -> tuple[Workload, ...]:
-        """Running workloads whose start the Job controller has not acknowledged."""
-        if self._unanswered is None:
-            self._unanswered = tuple(each for each in self.leaf.admitted if not each.is_answered)
-        return self._unanswered
-
     def start(self, quantities: Quantities, workload: Workload, now: datetime) -> None:
         """Count this workload as used from now on."""
         self.touched = True
         _add(self.used, quantities)
         if workload.preemptible:
-            self.started_now.append(RunningWorkload(workload, quantities, now, workload.id))
+            self.running.started_now.append(RunningWorkload(workload, quantities, now, workload.id))
         else:
             _add(self.non_preemptible, quantities)
-
-    def least_important(self, key: FlavorResource, now: datetime) -> RunningWorkload | None:
-        """Return the first to recycle of all preemptible workloads that use `key`, those started now included."""
-        started = [
-            each
-            for each in self.started_now
-            if each.id not in self.gone and any(used == key for used, _ in each.quantities)
-        ]
-        before = self.order(now).first(key)
-        return min((*started, *((before,) if before is not None else ())), key=lambda each: each.rank, default=None)
 
     def reserve(self, quantities: Quantities, workload: Workload) -> None:
         """Count a claim, or a delayed reservation, for a workload of this leaf."""
@@ -138,37 +160,15 @@ class LeafUsage:
     def evict(self, running: RunningWorkload) -> None:
         """Mark a workload of this leaf as evicted by this cycle."""
         self.touched = True
-        self.gone.add(running.id)
+        self.running.evicted_now.add(running.id)
 
     def restore(self, running: RunningWorkload) -> None:
         """Undo `evict`."""
-        self.gone.discard(running.id)
-        if self._order is not None:
-            self._order.restore(running.id)
-
-    def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
-        """What running workloads of lower priority use that could be preempted in the group, or are evicted now."""
-        if self.leaf.group.preemption is Preemption.NEVER:
-            return {}
-        found = self._lower.get(priority)
-        if found is None:
-            found = {}
-            for each in reversed(self._admitted):
-                if each.priority >= priority:
-                    break
-                if each.preemptible:
-                    _add(found, quantities_of(each, flavors_of(each)))
-            self._lower[priority] = found
-        return found
-
-    def could_preempt(self, quantities: Quantities, priority: int) -> bool:
-        """Return whether the workloads of lower priority that can be preempted in the group use that much together."""
-        below = self.preemptible_below(priority)
-        return all(below.get(key, 0) >= amount for key, amount in quantities)
+        self.running.restore(running)
 
     def is_entitled(self, quantities: Quantities, workload: Workload) -> bool:
         """Whether what the leaf uses and cannot preempt for this workload, and this workload, are within runtime."""
-        below = self.preemptible_below(workload.priority)
+        below = self.running.preemptible_below(workload.priority)
         for key, amount in quantities:
             others = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
             if others + amount > self.numbers(key).runtime:

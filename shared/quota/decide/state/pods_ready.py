@@ -63,7 +63,7 @@ class AdmissionBlock:
     def hold_others_back(self, leaf_usage: LeafUsage, workload: Workload) -> None:
         """Block the starts that the settings of its group name, while the pods of this workload are not ready."""
         startup = leaf_usage.leaf.startup
-        if not startup.wait_for_pods_ready or workload.id in leaf_usage.gone:
+        if not startup.wait_for_pods_ready or workload.id in leaf_usage.running.evicted_now:
             return
         if startup.block_admission is BlockAdmission.CLUSTER:
             self.by = self.by or workload

@@ -11,8 +11,8 @@ def test_workloads_that_this_cycle_has_started_are_not_among_those_that_ran_befo
     fixed = running("a", 1, "fixed", preemptible=False)
     snapshot = measure(world("root 9\n a 4", [before, now, fixed]), NOW)
     usage = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"], started={now.id, fixed.id})
-    assert [each.workload.key for each in usage.started_now] == ["ns/now"]
-    assert [each.workload.key for each in usage.order(NOW).running] == ["ns/before"]
+    assert [each.workload.key for each in usage.running.started_now] == ["ns/now"]
+    assert [each.workload.key for each in usage.running.order(NOW).running] == ["ns/before"]
 
 
 def test_leaf_with_claims_up_to_its_runtime_is_not_below_it() -> None:
