@@ -8,11 +8,9 @@ What cannot be sent in time is dropped: the API server's own limits and a bounde
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from heapq import heappop, heappush
 from typing import NoReturn
 from uuid import uuid4
 
@@ -21,6 +19,7 @@ import msgspec
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, ApiError, NotFound, TooManyRequests, Unavailable
 from shared.kube.events.note import LONGEST_NAME, EventNote, EventType, NoteKey, Regarding, cut_note
+from shared.kube.events.note_queue import NoteQueue
 from shared.kube.events.token_buckets import ObjectBuckets, TokenBucket
 from shared.kube.resources import EVENTS
 
@@ -50,7 +49,7 @@ def _never() -> bool:
 
 
 class EventRecorder:
-    """Queues events and, in `run`, sends them. `dropped` counts those that were never sent."""
+    """Queues events and, in `run`, sends them."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -62,7 +61,6 @@ class EventRecorder:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.dropped = 0
         self.gives_way: Callable[[], bool] = _never
         """Whether something is under way now that is more urgent than a new Event."""
         self._client = client.reserved(4).within(timedelta(seconds=5))
@@ -71,14 +69,17 @@ class EventRecorder:
         self._settings = settings
         self._clock = clock
         self._monotonic = monotonic
-        self._notes: OrderedDict[NoteKey, EventNote] = OrderedDict()
-        self._new: OrderedDict[NoteKey, None] = OrderedDict()
-        self._repeats: list[tuple[float, NoteKey]] = []
+        self._notes = NoteQueue(settings.capacity, settings.repeat_after)
         self._buckets = ObjectBuckets(
             settings.object_burst, 1 / settings.object_refill.total_seconds(), settings.capacity
         )
         self._overall = TokenBucket(settings.burst, monotonic())
         self._woken = asyncio.Event()
+
+    @property
+    def dropped(self) -> int:
+        """How many events were never sent."""
+        return self._notes.dropped
 
     def record(
         self,
@@ -97,16 +98,10 @@ class EventRecorder:
         if known is not None and now - known.heard < self._settings.forget_after.total_seconds():
             known.count += 1
             known.last, known.heard = at, now
-            self._notes.move_to_end(key)
-            self._schedule_repeat(key, known)
+            self._notes.repeat(key, known)
         else:
-            self._forget(key)
-            self._notes[key] = EventNote(
-                regarding, event_type, reason[:LONGEST_NAME], action[:LONGEST_NAME], note, at, at, now
-            )
-            self._new[key] = None
-        while len(self._notes) > self._settings.capacity:
-            self._forget(next(iter(self._notes)))
+            new = EventNote(regarding, event_type, reason[:LONGEST_NAME], action[:LONGEST_NAME], note, at, at, now)
+            self._notes.add(key, new)
         self._woken.set()
 
     async def run(self) -> NoReturn:
@@ -118,7 +113,7 @@ class EventRecorder:
             self.gives_way = _never
             with suppress(TimeoutError):
                 async with asyncio.timeout(2):
-                    while self._new:
+                    while self._notes.oldest_new:
                         await self._send_next()
 
     async def _send_next(self) -> None:
@@ -126,42 +121,30 @@ class EventRecorder:
         pause = self._overall.seconds_to_token(self._monotonic(), self._settings.burst, self._settings.rate)
         if pause > 0 or (pause := self._seconds_given_way()) > 0:
             await asyncio.sleep(pause)
-        elif key := self._next_new() or self._next_repeat():
+        elif key := self._next_new() or self._notes.take_repeat(self._monotonic()):
             self._overall.tokens -= 1
             if note := self._notes.get(key):
                 await self._send(key, note)
         else:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._seconds_to_repeat()):
+                async with asyncio.timeout(self._notes.seconds_to_repeat(self._monotonic())):
                     await self._woken.wait()
 
     def _seconds_given_way(self) -> float:
         """Return the seconds for which the oldest new Event must wait for what is more urgent; 0: it need not."""
-        if not self._new or not self.gives_way():
+        oldest = self._notes.oldest_new
+        if oldest is None or not self.gives_way():
             return 0.0
-        waited = self._clock() - self._notes[next(iter(self._new))].first
+        waited = self._clock() - oldest.first
         return _GIVEN_WAY if waited < self._settings.longest_wait else 0.0
 
     def _next_new(self) -> NoteKey | None:
-        while self._new:
-            key, _ = self._new.popitem(last=False)
-            if self._may_create(self._notes[key]):
+        while (note := self._notes.oldest_new) is not None:
+            key = self._notes.take_new()
+            if self._may_create(note):
                 return key
-            self._forget(key)
+            self._notes.forget(key)
         return None
-
-    def _next_repeat(self) -> NoteKey | None:
-        if self._repeats and self._seconds_to_repeat() == 0:
-            return heappop(self._repeats)[1]
-        return None
-
-    def _seconds_to_repeat(self) -> float | None:
-        return max(0.0, self._repeats[0][0] - self._monotonic()) if self._repeats else None
-
-    def _schedule_repeat(self, key: NoteKey, note: EventNote) -> None:
-        if note.told and not note.scheduled:
-            note.scheduled = True
-            heappush(self._repeats, (note.told_at + self._settings.repeat_after.total_seconds(), key))
 
     def _may_create(self, note: EventNote) -> bool:
         about = note.regarding.uid or f"{note.regarding.kind}/{note.regarding.namespace}/{note.regarding.name}"
@@ -174,28 +157,20 @@ class EventRecorder:
             with suppress(AlreadyExists):  # Created by an earlier try whose response was lost.
                 await self._write(note)
         except (Unavailable, TooManyRequests) as error:
-            self._put_back(key, note)
+            self._notes.put_back(key, note, self._monotonic())
             await asyncio.sleep(error.retry_after.total_seconds() if error.retry_after else _PAUSE_AFTER_FAILURE)
         except asyncio.CancelledError:
-            self._put_back(key, note)
+            self._notes.put_back(key, note, self._monotonic())
             raise
         except NotFound:
-            self._forget(key)
+            self._notes.forget(key)
         except ApiError as error:
             _log.warning("event refused", extra={"reason": note.reason, "error": str(error)})
-            self._forget(key)
+            self._notes.forget(key)
         else:
             note.told, note.told_at = count, self._monotonic()
             if note.count > count:
-                self._schedule_repeat(key, note)
-
-    def _put_back(self, key: NoteKey, note: EventNote) -> None:
-        if note.told:
-            note.told_at = self._monotonic()
-            self._schedule_repeat(key, note)
-        elif self._notes.get(key) is note:
-            self._new[key] = None
-            self._new.move_to_end(key, last=False)
+                self._notes.schedule(key, note)
 
     async def _write(self, note: EventNote) -> None:
         if note.told:
@@ -204,9 +179,3 @@ class EventRecorder:
             stem = note.regarding.name[:200].rstrip(".-")
             note.name = note.name or f"{stem}.{uuid4().hex[:16]}"
             await self._client.create(EVENTS, note.event(self._controller, self._instance), note.namespace)
-
-    def _forget(self, key: NoteKey) -> None:
-        note = self._notes.pop(key, None)
-        self._new.pop(key, None)
-        if note is not None and not note.told:
-            self.dropped += note.count
