@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 
@@ -65,27 +65,65 @@ def pause_after(took: timedelta, written: int, interval: timedelta) -> timedelta
     return max(interval, min(max(_PAUSE * took, _PAUSE_PER_STATUS * written), _LONGEST_PAUSE))
 
 
+class _Round(NamedTuple):
+    """What the statuses of one round are made from."""
+
+    snapshot: Snapshot
+    now: datetime
+    over: Mapping[str, OverSince]
+    """By group."""
+    empty: Mapping[str, str]
+    """Flavor → why it has no nodes."""
+
+
+class StoredStatuses:
+    """The statuses of groups as they are stored, as far as this process knows, and the writes of others."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._written: dict[str, QuotaGroupStatus | None] = {}
+        """By the uid of the group: the last written status, which the watch might not have reported yet; None: the last
+        write had no answer, and might have been stored."""
+
+    def is_stored(self, record: GroupStatusRecord, status: QuotaGroupStatus) -> bool:
+        """Return whether the group certainly has this status."""
+        return status == self._written.get(record.uid, record.status)
+
+    def shown(self, record: GroupStatusRecord) -> QuotaGroupStatus:
+        """Return the status from which the next one goes on."""
+        return self._written.get(record.uid) or record.status
+
+    async def write(self, name: str, uid: str, status: QuotaGroupStatus, shown: QuotaGroupStatus) -> None:
+        """Write the status. `shown`: the one that its account goes on from. Raises ApiError if it is not stored."""
+        operations = [test(("metadata", "uid"), uid), add(("status",), status)]
+        if shown.observed_generation:
+            # Another leader's account must not be replaced by an earlier one, nor by none: null is an absent member.
+            operations.insert(1, test(("status", "accountedUntil"), msgspec.to_builtins(shown.accounted_until)))
+        async with self._slots:
+            try:
+                await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")
+            except (NotFound, Conflict, Unavailable):
+                self._written[uid] = None
+                raise
+        self._written[uid] = status
+
+
 class StatusWriter:
     """Writes the latest snapshot; those in between are skipped."""
 
     def __init__(self, client: Client, state: ClusterState, interval: timedelta) -> None:
         self.gives_way: Callable[[], bool] = lambda: False
         """Whether a decision is being written now."""
-        self._client = client
         self._state = state
         self._interval = interval
         self._flavors = FlavorStatusWriter(client)
-        self._empty_flavors: Mapping[str, str] = {}
-        """Flavor -> why it has no nodes, in the snapshot that is being written."""
         self._latest: tuple[Snapshot, OverSince] | None = None
         self._changed = asyncio.Event()
         self._counts = Counts()
         self._waits = WaitCounts()
-        self._written: dict[str, QuotaGroupStatus | None] = {}
-        """By the uid of the group: the last written status, which the watch might not have reported yet; None: the last
-        write had no answer, and might have been stored."""
+        self._stored = StoredStatuses(client)
         self._computed_from: dict[str, tuple[object, ...]] = {}
-        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     def show(self, snapshot: Snapshot, over_since: OverSince) -> None:
         """Set the snapshot to write next."""
@@ -115,17 +153,16 @@ class StatusWriter:
     async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> int:
         """Write the statuses that have changed; return how many there were."""
         now = datetime.now(UTC)
-        over = _by_group(over_since)
-        self._empty_flavors = flavors_without_nodes(snapshot)
+        current = _Round(snapshot, now, _by_group(over_since), flavors_without_nodes(snapshot))
         writes = []
         for place, record in enumerate(list(self._state.tree.groups.values())):
             if place % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             name, status = record.group.name, None
             with self._state.faults.about(Subject(GROUP, name, record.uid)):
-                status = self._changed_status(record, snapshot, over.get(name, {}), now)
+                status = self._changed_status(record, current)
             if status is not None:
-                writes.append(self._write(name, record.uid, status, self._shown(record)))
+                writes.append(self._write(name, record.uid, status, self._stored.shown(record)))
         await asyncio.gather(*writes)
         return len(writes) + await self._write_flavors(snapshot, now)
 
@@ -137,33 +174,27 @@ class StatusWriter:
             log.warning("Status of flavors not written", error=str(error))
             return 0
 
-    def _changed_status(
-        self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince, now: datetime
-    ) -> QuotaGroupStatus | None:
+    def _changed_status(self, record: GroupStatusRecord, current: _Round) -> QuotaGroupStatus | None:
         """Return the status to be written; None: it is written."""
-        name = record.group.name
-        if name not in snapshot.world.tree or not self._is_changed(record, snapshot, over):
+        name, snapshot, now = record.group.name, current.snapshot, current.now
+        if name not in snapshot.world.tree or not self._is_changed(record, current):
             return None
-        empty = self._empty_flavors
-        waiting = self._waiting(record, snapshot)
-        status = status_of(record, snapshot, over, self._counts, now, empty=empty, waiting=waiting)
+        over, waiting = current.over.get(name, {}), self._waiting(record, snapshot)
+        status = status_of(record, snapshot, over, self._counts, now, empty=current.empty, waiting=waiting)
         status = with_past_use(status, self._past_use(record))
-        shown, until = self._shown(record), self._accounted_until(record)
+        shown, until = self._stored.shown(record), self._accounted_until(record)
         status = with_account(status, name, shown, until, self._state.accounts)
         status = with_budgets(status, snapshot.world.tree[name], shown, self._state.accounts, now)
-        return None if status == self._written.get(record.uid, record.status) else status
-
-    def _shown(self, record: GroupStatusRecord) -> QuotaGroupStatus:
-        return self._written.get(record.uid) or record.status
+        return None if self._stored.is_stored(record, status) else status
 
     def _accounted_until(self, record: GroupStatusRecord) -> datetime | None:
-        return accounted_until(record.group.name, self._state.accounts, self._shown(record))
+        return accounted_until(record.group.name, self._state.accounts, self._stored.shown(record))
 
     def _waiting(self, record: GroupStatusRecord, snapshot: Snapshot) -> Mapping[str, int]:
         """Return how many wait for which reason; as it is stored until all were counted once."""
         waits = self._waits
         if not waits.is_complete:
-            return self._shown(record).workloads.waiting
+            return self._stored.shown(record).workloads.waiting
         return waits.below(snapshot.world.tree, record.group.name)
 
     async def count_waits(self, latest: LatestPlan) -> NoReturn:
@@ -182,12 +213,13 @@ class StatusWriter:
             self._changed.set()
 
     def _past_use(self, record: GroupStatusRecord) -> WrittenPastUse:
-        shown = read_past_use(self._shown(record))
+        shown = read_past_use(self._stored.shown(record))
         return past_use_to_write(record.group.name, self._state.history, shown)
 
-    def _is_changed(self, record: GroupStatusRecord, snapshot: Snapshot, over: OverSince) -> bool:
+    def _is_changed(self, record: GroupStatusRecord, current: _Round) -> bool:
         """Return whether any input of the status has changed since it was last computed."""
-        name, tree = record.group.name, snapshot.world.tree
+        name, snapshot = record.group.name, current.snapshot
+        tree = snapshot.world.tree
         computed_from = (
             snapshot.numbers.get(name),
             self._counts.below(snapshot, name),
@@ -198,11 +230,11 @@ class StatusWriter:
             snapshot.tree[name].quotas if snapshot.tree.has_percents else None,
             record.generation,
             record.group.deleting,
-            over,
+            current.over.get(name, {}),
             self._past_use(record).time,
             self._accounted_until(record),
             tree[name].spent,
-            nodes_of_group(name, snapshot, self._empty_flavors),
+            nodes_of_group(name, snapshot, current.empty),
         )
         if self._computed_from.get(record.uid) == computed_from:
             return False
@@ -210,27 +242,15 @@ class StatusWriter:
         return True
 
     async def _write(self, name: str, uid: str, status: QuotaGroupStatus, shown: QuotaGroupStatus) -> None:
-        """Write the status. `shown`: the one that its account goes on from."""
-        operations = [test(("metadata", "uid"), uid), add(("status",), status)]
-        if shown.observed_generation:
-            # Another leader's account must not be replaced by an earlier one, nor by none: null is an absent member.
-            operations.insert(1, test(("status", "accountedUntil"), msgspec.to_builtins(shown.accounted_until)))
-        async with self._slots:
-            try:
-                await self._client.patch_json(QUOTA_GROUPS, name, operations, subresource="status")
-            except ApiError as error:
-                self._computed_from.pop(uid, None)
-                if isinstance(error, (NotFound, Conflict)):
-                    self._written[uid] = None
-                    return
-                if isinstance(error, Unavailable):
-                    self._written[uid] = None
+        try:
+            await self._stored.write(name, uid, status, shown)
+        except ApiError as error:
+            self._computed_from.pop(uid, None)
+            if not isinstance(error, (NotFound, Conflict)):
                 self._changed.set()
                 log.warning("Status not written", group=name, error=str(error))
-            except Exception as error:
-                self._state.faults.note(Subject(GROUP, name, uid), error)
-            else:
-                self._written[uid] = status
+        except Exception as error:
+            self._state.faults.note(Subject(GROUP, name, uid), error)
 
 
 def _by_group(over_since: OverSince) -> dict[str, dict[tuple[str, FlavorResource], datetime]]:
