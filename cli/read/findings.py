@@ -64,7 +64,7 @@ def context_of(
         capacity=capacity,
         maxima=settings.maxima,
         counts_nodes=settings.capacity_source is CapacitySource.NODES,
-        namespaces={each.metadata.name for each in objects.namespaces} or None,
+        namespaces={each.metadata.name for each in objects.context.namespaces} or None,
         promised=settings.is_promised,
     )
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from cli.read.duplicates import describe_duplicate
@@ -38,6 +39,18 @@ DUPLICATE: Final = "DuplicateObject"
 
 
 @dataclass
+class ContextObjects:
+    """The objects that decide, besides a workload's own, what it requests and what comes first."""
+
+    namespaces: list[Namespace] = field(default_factory=list)
+    priority_classes: list[PriorityClass] = field(default_factory=list)
+    runtime_classes: list[RuntimeClass] = field(default_factory=list)
+    limit_ranges: list[LimitRange] = field(default_factory=list)
+    claims: list[ClaimDevices] = field(default_factory=list)
+    claim_templates: list[ClaimDevices] = field(default_factory=list)
+
+
+@dataclass
 class ManifestObjects:
     """All objects that were read, in the order of the files. `problems`: unreadable objects."""
 
@@ -46,12 +59,7 @@ class ManifestObjects:
     """Of groups that come from a cluster, by name."""
     flavors: list[Flavor] = field(default_factory=list)
     nodes: list[NodeObject] = field(default_factory=list)
-    namespaces: list[Namespace] = field(default_factory=list)
-    priority_classes: list[PriorityClass] = field(default_factory=list)
-    runtime_classes: list[RuntimeClass] = field(default_factory=list)
-    limit_ranges: list[LimitRange] = field(default_factory=list)
-    claims: list[ClaimDevices] = field(default_factory=list)
-    claim_templates: list[ClaimDevices] = field(default_factory=list)
+    context: ContextObjects = field(default_factory=ContextObjects)
     jobs: list[Job] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
     kind_objects: list[KindObject] = field(default_factory=list)
@@ -81,14 +89,14 @@ READ_KINDS: Final[Mapping[tuple[str, str], tuple[str, Callable[[Any], Any]]]] = 
     ("quotree.dev/v1alpha1", "QuotaGroup"): ("groups", read_group_manifest),
     ("quotree.dev/v1alpha1", "ResourceFlavor"): ("flavors", read_flavor_manifest),
     ("v1", "Node"): ("nodes", _read_node),
-    ("v1", "Namespace"): ("namespaces", read_namespace),
-    ("v1", "LimitRange"): ("limit_ranges", read_limit_range),
+    ("v1", "Namespace"): ("context.namespaces", read_namespace),
+    ("v1", "LimitRange"): ("context.limit_ranges", read_limit_range),
     ("v1", "Pod"): ("pods", read_pod_with_claims),
     ("batch/v1", "Job"): ("jobs", read_job),
-    ("scheduling.k8s.io/v1", "PriorityClass"): ("priority_classes", read_priority_class),
-    ("node.k8s.io/v1", "RuntimeClass"): ("runtime_classes", read_runtime_class),
-    (RESOURCE_API, "ResourceClaim"): ("claims", read_resource_claim),
-    (RESOURCE_API, "ResourceClaimTemplate"): ("claim_templates", read_resource_claim_template),
+    ("scheduling.k8s.io/v1", "PriorityClass"): ("context.priority_classes", read_priority_class),
+    ("node.k8s.io/v1", "RuntimeClass"): ("context.runtime_classes", read_runtime_class),
+    (RESOURCE_API, "ResourceClaim"): ("context.claims", read_resource_claim),
+    (RESOURCE_API, "ResourceClaimTemplate"): ("context.claim_templates", read_resource_claim_template),
 }
 """API version and kind of all objects that are read, beside those of governed kinds -> where they go, their reader."""
 CLUSTER_WIDE: Final = frozenset({"QuotaGroup", "ResourceFlavor", "Node", "Namespace", "PriorityClass", "RuntimeClass"})
@@ -127,7 +135,7 @@ def sort_objects(
             found.problems.append(Violation(BAD_FIELD, name, "", f"cannot be read: {error}"))
         found.sources[name] = manifest
     for place, item in chosen.values():
-        getattr(found, place).append(item)
+        attrgetter(place)(found).append(item)
     return found
 
 

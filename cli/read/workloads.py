@@ -34,12 +34,12 @@ from shared.quota.model.workload import Workload
 def contexts_of(objects: ManifestObjects, settings: QuotaSettings) -> NamespaceContexts:
     """Return the contexts of all workloads in the manifests; a namespace that is not among them has no labels."""
     contexts = NamespaceContexts(settings.devices)
-    contexts.observe_namespaces((None, each) for each in objects.namespaces)
-    contexts.observe_limit_ranges((None, _with_namespace(each)) for each in objects.limit_ranges)
-    contexts.observe_priority_classes((None, each) for each in objects.priority_classes)
-    contexts.observe_runtime_classes((None, each) for each in objects.runtime_classes)
-    contexts.observe_claims(DeviceSource.TEMPLATE, ((None, each) for each in objects.claim_templates))
-    contexts.observe_claims(DeviceSource.CLAIM, ((None, each) for each in objects.claims))
+    contexts.observe_namespaces((None, each) for each in objects.context.namespaces)
+    contexts.observe_limit_ranges((None, _with_namespace(each)) for each in objects.context.limit_ranges)
+    contexts.observe_priority_classes((None, each) for each in objects.context.priority_classes)
+    contexts.observe_runtime_classes((None, each) for each in objects.context.runtime_classes)
+    contexts.observe_claims(DeviceSource.TEMPLATE, ((None, each) for each in objects.context.claim_templates))
+    contexts.observe_claims(DeviceSource.CLAIM, ((None, each) for each in objects.context.claims))
     return contexts
 
 
