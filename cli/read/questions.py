@@ -19,7 +19,7 @@ from cli.read.world import build_world
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.process.cluster_settings import quota_settings
-from shared.quota.measure.accounts.written_budgets import spent_as_shown
+from shared.quota.measure.accounts.budgets.written import spent_as_shown
 from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.measure.inputs.written_status import read_history, read_over_since
 from shared.quota.model.settings import QuotaSettings, ReclaimMode

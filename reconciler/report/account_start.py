@@ -17,9 +17,9 @@ from shared.kube.errors import ApiError
 from shared.kube.resources import JOBS, QUOTA_GROUPS
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
+from shared.quota.measure.accounts.budgets.written import read_known
 from shared.quota.measure.accounts.leaf_use import EndedUse
 from shared.quota.measure.accounts.written_accounts import read_account
-from shared.quota.measure.accounts.written_budgets import read_known
 from shared.quota.model.membership import path_of
 from shared.telemetry import get_logger
 

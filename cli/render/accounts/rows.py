@@ -11,10 +11,10 @@ from shared.api.quotagroup import QuotaGroup
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
+from shared.quota.measure.accounts.budgets.written import budgets_of
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.run_times import LeafRunTimes, percent_quantiles
 from shared.quota.measure.accounts.written_accounts import read_account
-from shared.quota.measure.accounts.written_budgets import budgets_of
 from shared.resources import FlavorResource
 from shared.text.quantities import hours, unit_of
 

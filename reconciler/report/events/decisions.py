@@ -12,7 +12,7 @@ from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, TurnStart, WaitExplanation, WaitReason
-from shared.quota.measure.accounts.budget_book import PassedPart
+from shared.quota.measure.accounts.budgets.book import PassedPart
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.static.node_usage import UsingPod
 from shared.quota.model.budgets.in_force import budget_text

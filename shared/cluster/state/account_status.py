@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from shared.api.json.reading import aware
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.quota.measure.accounts.account_book import INTERVAL, AccountBook
+from shared.quota.measure.accounts.budgets.written import write_budgets
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.written_accounts import write_account, write_run_times
-from shared.quota.measure.accounts.written_budgets import write_budgets
 from shared.quota.model.tree import Group
 
 

@@ -10,7 +10,7 @@ from shared.cluster.state.faults.tree_reading import read_tree
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.accounts.account_book import AccountBook
-from shared.quota.measure.accounts.written_budgets import spent_as_shown
+from shared.quota.measure.accounts.budgets.written import spent_as_shown
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.in_force import DatedTree

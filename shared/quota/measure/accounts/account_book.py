@@ -13,7 +13,7 @@ from typing import Final
 from shared.api.durations import earlier, later
 from shared.quota.measure.accounts.account_sums import AccountSums, courses_of
 from shared.quota.measure.accounts.amounts import Accounts, GroupAccount
-from shared.quota.measure.accounts.budget_book import BudgetBook, KnownBudgets, unknown
+from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudgets, unknown
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.inputs.world import World

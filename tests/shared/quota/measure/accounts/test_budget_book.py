@@ -12,9 +12,9 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
+from shared.quota.measure.accounts.budgets.written import read_known, spent_as_shown
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
-from shared.quota.measure.accounts.written_budgets import read_known, spent_as_shown
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
 from shared.quota.model.in_force import tree_in_force

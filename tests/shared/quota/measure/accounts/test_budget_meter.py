@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from shared.quota.measure.accounts.budget_meter import BudgetMeter
-from shared.quota.measure.accounts.budget_periods import span_of
+from shared.quota.measure.accounts.budgets.meter import BudgetMeter
+from shared.quota.measure.accounts.budgets.periods import span_of
 from shared.quota.measure.accounts.courses import Course, use_areas
 from shared.quota.model.budgets.budget import BudgetKey, BudgetPeriod
 

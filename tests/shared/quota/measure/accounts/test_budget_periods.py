@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shared.quota.measure.accounts.budget_periods import BEGINNING, END, BudgetSpan, span_of
+from shared.quota.measure.accounts.budgets.periods import BEGINNING, END, BudgetSpan, span_of
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.model.budgets.budget import BudgetKey, BudgetPeriod
 

@@ -8,8 +8,8 @@ from datetime import UTC, tzinfo
 from typing import Final, NamedTuple
 
 from shared.quota.measure.accounts.amounts import GroupAccount
-from shared.quota.measure.accounts.budget_meter import BudgetMeter
-from shared.quota.measure.accounts.budget_periods import END, MONTHS, BudgetSpan, span_of
+from shared.quota.measure.accounts.budgets.meter import BudgetMeter
+from shared.quota.measure.accounts.budgets.periods import END, MONTHS, BudgetSpan, span_of
 from shared.quota.measure.accounts.courses import Course, GroupCourses
 from shared.quota.measure.accounts.periods import period_of
 from shared.quota.model.budgets.budget import Budget, BudgetKey, SpentBudget, WhenSpent

@@ -7,7 +7,7 @@ See docs/specification.md §2.11.
 
 from collections.abc import Iterable
 
-from shared.quota.measure.accounts.budget_periods import BudgetSpan, span_of
+from shared.quota.measure.accounts.budgets.periods import BudgetSpan, span_of
 from shared.quota.measure.accounts.courses import Course, use_areas
 from shared.quota.model.budgets.budget import BudgetKey
 from shared.resources import Amount

@@ -9,9 +9,9 @@ from typing import Final
 
 from shared.api.json.reading import aware
 from shared.api.quotagroup import BudgetStatus, QuotaGroupStatus
-from shared.quota.measure.accounts.budget_book import BudgetBook, KnownBudget
-from shared.quota.measure.accounts.budget_meter import BudgetMeter
-from shared.quota.measure.accounts.budget_periods import BEGINNING, END, span_of
+from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudget
+from shared.quota.measure.accounts.budgets.meter import BudgetMeter
+from shared.quota.measure.accounts.budgets.periods import BEGINNING, END, span_of
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.model.budgets.budget import (
     Budget,
