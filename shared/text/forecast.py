@@ -16,10 +16,17 @@ ASSUMES: Final = {
 
 def start_line(found: Json) -> str:
     """Return the whole sentence of one workload."""
+    return (
+        f"when it starts is not known: {why_unknown(found)}" if "unknown" in found else f"starts {forecast_text(found)}"
+    )
+
+
+def forecast_text(found: Json) -> str:
+    """Return the same without its first words, for a place that says what it is about."""
     if "unknown" in found:
-        return f"when it starts is not known: {why_unknown(found)}"
+        return f"not known: {why_unknown(found)}"
     percent = f" ({found['percent']} %)" if found["from"] != found["until"] else ""
-    return "; ".join([f"starts {interval(found)}{percent}", *_assumed(found), _before(found["before"])])
+    return "; ".join([f"{interval(found)}{percent}", *_assumed(found), _before(found["before"])])
 
 
 def interval(found: Json) -> str:
@@ -44,7 +51,8 @@ def why_unknown(found: Json) -> str:
 
 def _assumed(found: Json) -> list[str]:
     bases = [ASSUMES[each] for each in found["assumes"]]
-    endless = f"that {_workloads(found['endless'])} of unknown run time do not end" if found["endless"] else ""
+    do = "does" if found["endless"] == 1 else "do"
+    endless = f"that {_workloads(found['endless'])} of unknown run time {do} not end" if found["endless"] else ""
     named = " and ".join(filter(None, [", ".join(bases), endless]))
     return [f"assumes {named}"] if named else []
 

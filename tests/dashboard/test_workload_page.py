@@ -1,10 +1,12 @@
 """A workload's page: what happened, why it waits, who holds that, and what others say where it cannot be computed."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from dashboard.view.frame import Frame, ServedReason
 from dashboard.view.pages.workload import Told, workload_page
 from dashboard.view.queue import Part, slice_of
+from shared.api.owner_settings import OwnRunTime
 from shared.quota.model.workload import WorkloadId
 from shared.text.explanation import lines
 from tests.builders import after, evicting, pending, running, world
@@ -42,6 +44,15 @@ def test_page_of_a_pending_workload_says_what_explain_says() -> None:
     ]  # fmt: skip
     assert page["remedies"]
     assert [f"  {each['text']}" for each in page["remedies"]] == printed[-len(page["remedies"]) :]
+
+
+def test_page_says_when_a_pending_workload_starts_once_that_was_computed() -> None:
+    ends = replace(running("nlp", 4, "n", since=after(-60)), run_time=OwnRunTime(timedelta(hours=1)))
+    frame = frame_of(world(TREE, [running("vision", 1, "v"), ends, MINE]))
+    quick, whole = (dict(workload_page(frame, "Job", "ns/w0", with_remedies=each)["facts"]) for each in (False, True))
+    assert "Starts" not in quick
+    assert whole["Starts"].startswith("between 2026-01-01 00:1")
+    assert "that 1 workload of unknown run time does not end" in whole["Starts"]
 
 
 def test_timeline_goes_from_the_creation_to_what_is_known_to_come() -> None:

@@ -17,6 +17,8 @@ from shared.json_data import Json
 from shared.quota.decide.advise.remedy import NO_ADVICE
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.explain.explanation import WorkloadExplanation
+from shared.quota.decide.forecast.forecast import forecast_as_data
+from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import Workload, flavor_names
 from shared.text.explanation import (
     entitlement_text,
@@ -26,6 +28,7 @@ from shared.text.explanation import (
     order_text,
     running_lines,
 )
+from shared.text.forecast import forecast_text
 from shared.text.holders import fate_text, named
 from shared.text.quantities import readable
 from shared.text.remedies import remedy_text
@@ -43,7 +46,7 @@ class Told:
 
 
 def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool, told: Told | None = None) -> Json:
-    """Return the page of one workload; remedies take longer, for each is tried. Raises UnknownName."""
+    """Return the page of one workload; remedies and a forecast take longer, for each is tried. Raises UnknownName."""
     workload = frame.find(kind, key)
     if workload is None:
         raise UnknownName(f"there is no {kind} {key!r} that names a group and has not ended, or it is not shown to you")
@@ -52,7 +55,12 @@ def workload_page(frame: Frame, kind: str, key: str, *, with_remedies: bool, tol
         return _told_page(frame, workload, told or Told("nobody"))
     explanation = outlook.explanation(workload)
     advice = outlook.advice(explanation) if with_remedies else NO_ADVICE
-    return _page(frame, workload, outlook.as_data(explanation, advice), _kinds(explanation))
+    data = outlook.as_data(explanation, advice)
+    if with_remedies:
+        known = run_times_of((name, each.status) for name, each in frame.groups.items())
+        found = forecast_as_data(outlook, [workload], known)
+        data |= {"forecast": found[workload.id]} if found else {}
+    return _page(frame, workload, data, _kinds(explanation))
 
 
 def _told_page(frame: Frame, workload: Workload, told: Told) -> Json:
@@ -116,6 +124,8 @@ def _facts(workload: Workload, data: Json) -> Iterator[tuple[str, str]]:
             yield "Why there", order_text(data["order"], data["position"])
     if data["state"] == "Pending" and "entitled" in data:
         yield "Entitled", "yes" if data["entitled"] else "no"
+    if data.get("forecast"):
+        yield "Starts", forecast_text(data["forecast"])
     if data.get("behind"):
         yield "Waits behind", named(data["behind"])
     if workload.admission is not None:

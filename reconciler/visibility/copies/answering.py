@@ -22,6 +22,8 @@ from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.selection import Selection
 from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.decide.explain.pending_rows import Place
+from shared.quota.measure.accounts.run_times import RunTimes
+from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import WorkloadId
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -52,10 +54,13 @@ class CopiedWorld:
         if selection.kind is PENDING:
             yield from self._waiting(observed, selection)
         elif selection.kind is EXPLANATION:
-            self._explained = self._explained or Explained(observed)
+            self._explained = self._explained or Explained(observed, self._run_times())
             yield from map(_encode, self._explained.objects(selection))
         else:
             yield from self._of_groups(observed, selection)
+
+    def _run_times(self) -> RunTimes:
+        return run_times_of((name, each.status) for name, each in self._state.tree.groups.items())
 
     def _of_groups(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
         for name in filter(selection.takes_group, sorted(observed.snapshot.world.tree.groups)):

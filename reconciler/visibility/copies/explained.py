@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from reconciler.visibility.copies.left_out import made_for
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
@@ -9,19 +10,23 @@ from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.selection import Selection
 from shared.json_data import Json
+from shared.quota.decide.forecast.forecast import forecast_as_data
+from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.model.workload import Workload, WorkloadId
 
 
 class Explained:
     """What one copy has explained for lists: each workload once, for whichever lists it is in."""
 
-    def __init__(self, observed: ObservedPlan) -> None:
+    def __init__(self, observed: ObservedPlan, run_times: RunTimes) -> None:
+        """`run_times`: of the past, by which it is forecast when a workload starts."""
         self._observed = observed
+        self._run_times = run_times
         self._known: dict[WorkloadId, Json] = {}
         self._workloads = WorkloadsByNamespace()
 
     def objects(self, selection: Selection) -> Iterator[Json]:
-        """Yield the objects that are selected, by name; of one workload, first without remedies and then with them."""
+        """Yield the objects that are selected, by name; of one workload each a better one than before."""
         here = self._workloads.of(self._observed, selection.namespace or None)
         wanted = [each for each in here if _takes(selection, each)]
         is_one = wanted and selection.is_one_explanation
@@ -30,8 +35,12 @@ class Explained:
             yield explanation_object(self._observed, workload, data, told_all=selection.in_whole_cluster)
 
     def _one(self, workload: Workload) -> Iterator[tuple[Workload, Json]]:
-        for tried, data in enumerate(self._observed.outlook.explained_in_steps(workload)):
+        outlook, data = self._observed.outlook, dict[str, Any]()
+        for tried, data in enumerate(outlook.explained_in_steps(workload)):
             yield workload, data | {"remediesTried": bool(tried)}
+        after = outlook.find(workload.id)
+        for forecast in forecast_as_data(outlook, [after] if after else (), self._run_times).values():
+            yield workload, data | {"remediesTried": True, "forecast": forecast}
 
     def _all(self, selection: Selection, wanted: Iterable[Workload]) -> Iterator[tuple[Workload, Json]]:
         for workload in wanted:

@@ -127,6 +127,16 @@ EXPLANATION_STATUS: Final = members(
     remedies=each("What would let it start.", _REMEDY),
     remediesTried=flag("Whether these were searched for: not in a list, and not if that took too long."),
     startsAt=moment("When it starts if nothing is done; absent if it does not."),
+    forecast=members(
+        "When it will start, where it is asked for by its name, or why that is not known.",
+        **{"from": moment("The earliest of the runs ahead."), "until": moment("The latest.")},
+        percent=whole("How often a start is between these."),
+        assumes=each("On what that rests.", text("One word.")),
+        before=whole("How many of its group are before it."),
+        endless=whole("How many workloads of unknown run time are taken not to end."),
+        unknown=text("Why it is not known, as one word."),
+        runs=text("In how many runs ahead it starts."),
+    ),
     behind=members(
         "The head of its queue that it waits behind.",
         workload=text("The workload; absent for one of another namespace."),

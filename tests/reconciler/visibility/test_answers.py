@@ -55,6 +55,7 @@ async def test_single_explanation_has_remedies_and_a_list_has_none() -> None:
         (found,) = (await answers.select(Selection(EXPLANATION, "ns", "two"))).items
         assert found["status"]["remediesTried"] is True
         assert "AddCapacity" in {each["do"] for each in found["status"]["remedies"]}
+        assert found["status"]["forecast"] == {"unknown": "RunTimesUnknown", "endless": 2, "runs": "0/9"}
         listed = await answers.select(Selection(EXPLANATION, "ns"))
         assert names(listed) == ["base", "one", "two"]
         assert {each["status"]["remediesTried"] for each in listed.items} == {False}

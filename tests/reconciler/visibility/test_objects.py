@@ -14,12 +14,18 @@ from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, 
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.tables import table
+from shared.quota.decide.forecast.forecast import Foreseen, NotForeseen, Unforeseen
+from shared.quota.decide.forecast.run_times import Basis
 from shared.quota.decide.outlook import Outlook
 from shared.quota.model.workload import Workload
 from shared.text.times import age_text
 from tests.builders import NOW, after, evicting, pending, running, world
 
 TREE = "root 8\n  vision 4\n  nlp 4"
+
+FORECAST = {
+    "forecast": Foreseen(NOW, NOW, frozenset(Basis), 0, 0).as_data() | NotForeseen(Unforeseen.TOO_FAR, 0, 0).as_data()
+}
 
 
 def observe(groups: str, *workloads: Workload) -> ObservedPlan:
@@ -223,7 +229,7 @@ def test_kubectl_explains_every_member() -> None:
     )
     found = [undescribed(each["status"], PENDING.status, "pending") for each in shown(observed, None)]
     for workload in WorkloadsByNamespace().of(observed, None):
-        data = observed.outlook.explained(workload) | {"remediesTried": True}
+        data = observed.outlook.explained(workload) | {"remediesTried": True} | FORECAST
         for is_whole in (True, False):
             status = explanation_object(observed, workload, data, told_all=is_whole)["status"]
             found.append(undescribed(status, EXPLANATION.status, "explanation"))

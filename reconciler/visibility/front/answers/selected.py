@@ -12,7 +12,7 @@ from reconciler.visibility.objects.kinds import API_VERSION, VisibleKind
 from reconciler.visibility.objects.tables import table
 from shared.json_data import Json
 
-_PASSING: Final = ("asOf", "servedBy", "pastUse")
+_PASSING: Final = ("asOf", "servedBy", "pastUse", "forecast")
 """Members that change all the time and cause no watch event."""
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -81,7 +81,7 @@ def test_what_needs_no_end_of_unknown_run_time_says_that_those_run_on() -> None:
     work = [running("a", 4, "endless"), lasting(running("a", 4, "now"), HOUR), lasting(pending("a", 4, "next"), HOUR)]
     found = forecasts(world(GROUPS, work))["next"]
     assert found["endless"] == 1
-    assert "that 1 workload of unknown run time do not end" in start_line(found)
+    assert "that 1 workload of unknown run time does not end" in start_line(found)
 
 
 def test_what_never_fits_is_in_no_run() -> None:
