@@ -5,12 +5,13 @@ See docs/specification.md §9.8.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from shared.api.durations import later
 from shared.json_data import Json
-from shared.quota.decide.forecast.run_ahead import Expectations, RunAhead, RunSteps, run_ahead
+from shared.quota.decide.forecast.run_ahead import PARTS, Expectations, RunAhead, RunSteps, run_ahead
 from shared.quota.decide.forecast.run_times import PERCENT, RUNS, Basis, expected
 from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
@@ -19,6 +20,7 @@ from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
 
+MOMENT: Final = timedelta(seconds=1)
 NOTHING_KNOWN: Final[RunTimes] = {}
 
 
@@ -97,6 +99,7 @@ class Forecast:
         most_steps: int = 1_000,
     ) -> None:
         """`wanted`: the workloads that are asked for; None: all that wait."""
+        self._now = given.now
         self._places = _places(given)
         self._expectations = _expectations(given, known)
         admitted = (each for leaf in given.leaves.values() for each in leaf.admitted)
@@ -117,7 +120,9 @@ class Forecast:
             times = [each.at for each in found]
             bases = frozenset().union(*(each.bases for each in found))
             before = self._places.get(workload.id, 0)
-            return Foreseen(min(times), max(times), bases, before, max(each.endless for each in found))
+            # Changes are up to a part of the time from now on late in the runs, and a moment late in a cluster.
+            earliest = self._now + (min(times) - self._now) * PARTS / (PARTS + 1)
+            return Foreseen(earliest, later(max(times), MOMENT), bases, before, max(each.endless for each in found))
         is_cut = any(run.is_cut for run in self._runs)
         because = Unforeseen.TOO_FAR if is_cut else Unforeseen.NOT_IN_EVERY_RUN
         if self._has_endless:

@@ -6,7 +6,6 @@ See docs/specification.md §9.8.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
-from statistics import median_low
 from typing import Final, NamedTuple
 
 from shared.api.durations import later
@@ -21,11 +20,13 @@ from shared.quota.model.workload import WorkloadId
 
 FARTHEST: Final = timedelta(days=30)
 """How far the engine is run ahead at most."""
-_PARTS: Final = 20
-"""Ends within so small a part of the median run time are decided on together."""
+PARTS: Final = 20
+"""What changes within such a part of the time from now on is decided on together."""
 _SHORTEST: Final = timedelta(seconds=1)
 
-_GROUPS: Final = 50
+_NEVER: Final = FARTHEST // _SHORTEST * 2
+"""In seconds."""
+_GROUPS: Final = 20
 """In a tree of so many groups, a cycle without a start counts as two steps: it costs more the larger the tree is."""
 
 Expectations = Mapping[WorkloadId, Expectation]
@@ -94,12 +95,10 @@ def _waits(
     for workload in leaf.pending:
         if workload.id not in run_times or any(not uses[resource] for resource in workload.request):
             return
-        yield (
-            workload.id,
-            timedelta(seconds=max((work[each] / uses[each] for each in workload.request), default=0.0)),
-        )
+        seconds = max((work[each] // uses[each] for each in workload.request), default=0)
+        yield workload.id, min(seconds, _NEVER) * _SHORTEST
         for resource, amount in workload.request.items():
-            work[resource] += amount * run_times[workload.id] // _SHORTEST
+            work[resource] += amount * (run_times[workload.id] // _SHORTEST)
 
 
 def run_ahead(
@@ -110,11 +109,10 @@ def run_ahead(
     `cache`: that of a plan made from `given`.
     """
     run_times = _drawn(given, expectations, steps.run)
-    gathered = max(_SHORTEST, median_low(run_times.values()) / _PARTS) if run_times else _SHORTEST
     found, left, taken = RunAhead(given, expectations), set(wanted), 0
     cycle = 1 + len(given.tree.groups) // _GROUPS
     timeline, until = Timeline(given.world, given.now, run_times, given, cache.copy()), later(given.now, FARTHEST)
-    for moment in timeline.live(_borders(given), until, gathered):
+    for moment in timeline.live(_borders(given), until, parts=PARTS):
         found.record(moment)
         left -= {start.workload.id for plan in moment.plans for start in plan.starts}
         if not left:

@@ -90,7 +90,7 @@ class Timeline:
 
         `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
         """
-        self._world = world
+        self._world, self._begin = world, now
         self._history = UseHistory.in_world(world, now)
         self._cache = cache or CycleCache()
         self._snapshot = measured
@@ -103,17 +103,21 @@ class Timeline:
             if each.admission is not None:
                 self._expect_end(each.id, each.admission.since)
 
-    def live(self, events: Iterable[TimedEvent], until: datetime, gathered: timedelta = GATHERED) -> Iterator[Moment]:
+    def live(
+        self, events: Iterable[TimedEvent], until: datetime, gathered: timedelta = GATHERED, parts: int | None = None
+    ) -> Iterator[Moment]:
         """Yield each moment at which something changed, up to `until`.
 
-        What comes within `gathered` of the first change is decided on together, as a cluster gathers its changes.
+        What comes within `gathered` of the first change is decided on together, as a cluster gathers its changes. With
+        `parts`, also what comes within one such part of the time since the beginning.
         """
         coming = _Coming(events)
         while True:
             begin = min(filter(None, (coming.at, self._next_end, self._wake_at)), default=None)
             if begin is None or begin > until:
                 return
-            now = begin if begin == self._wake_at else later(begin, gathered)
+            wait = gathered if parts is None else max(gathered, (begin - self._begin) / parts)
+            now = begin if begin == self._wake_at else later(begin, wait)
             ended = [*self._end_runs(now)]
             for event in coming.take(now):
                 ended += self._apply(event)

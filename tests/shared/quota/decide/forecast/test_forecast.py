@@ -13,7 +13,7 @@ from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.in_force import DatedTree
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Override, StopPolicy
+from shared.quota.model.tree import Entry, Override, StopPolicy
 from shared.quota.model.workload import Workload
 from shared.text.forecast import interval, start_line
 from tests.builders import NOW, after, pending, running, world
@@ -48,10 +48,8 @@ def moments(found: Json) -> tuple[float, float]:
 def test_what_waits_for_one_end_starts_between_its_earliest_and_its_latest() -> None:
     work = [lasting(running("a", 8, "now"), HOUR), lasting(pending("a", 8, "next"), HOUR)]
     found = forecasts(world(GROUPS, work))["next"]
-    # What runs takes 25 to 200 % of an hour, and ends are gathered for a twentieth of the median.
-    first, last = moments(found)
-    assert 900 <= first <= 900 + 180
-    assert 7200 <= last <= 7200 + 180
+    # What runs takes 25 to 200 % of an hour; changes within a twentieth of the time from now on count together.
+    assert moments(found) == (900, 7200 * 1.05 + 1)
     rest = {name: value for name, value in found.items() if name not in ("from", "until")}
     assert rest == {"percent": 80, "assumes": ["DeclaredRunTimes"], "before": 0, "endless": 0}
 
@@ -100,9 +98,7 @@ def test_what_waits_for_the_end_of_an_override_starts_then() -> None:
     closed = replace(found["a"], overrides=(Override(NOW, after(1000), stop_policy=StopPolicy.HOLD),))
     written = DatedTree.at(found.with_same_parents({"a": closed}), NOW)
     given = world(GROUPS, [lasting(pending("a", 8, "next"), HOUR)]).with_tree(written)
-    first, last = moments(forecasts(given)["next"])
-    # Changes are gathered for up to a twentieth of its run time.
-    assert 1000 <= first <= last <= 1000 + 360
+    assert moments(forecasts(given)["next"]) == (1000, 1051)
 
 
 def test_no_steps_no_forecast() -> None:
@@ -120,6 +116,16 @@ def test_run_that_is_cut_short_goes_on_at_the_pace_of_the_group() -> None:
     first, until = moments(last)
     # 40 runs before it of an hour each, of which 25 to 200 % are drawn, about 99 % in the mean.
     assert 25 * HOUR < first < until < 55 * HOUR
+
+
+def test_work_of_any_size_and_length_has_a_forecast_or_none() -> None:
+    settings = QuotaSettings(capacity=(("default", "memory", 2**50),), forecast_steps=9)
+    groups = tree(GROUPS)
+    entry = Entry("default", min={"memory": 2**50})
+    groups = groups.with_same_parents({"a": replace(groups["a"], quotas=(entry,))})
+    large = [pending("a", {"memory": 2**49}, f"w{each}", queued=after(each)) for each in range(9)]
+    found = forecasts(world(groups, [lasting(each, 1e9) for each in large], settings=settings), after(10))
+    assert {each["unknown"] for each in found.values()} == {"TooFar"}
 
 
 @pytest.mark.parametrize(
