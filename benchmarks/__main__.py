@@ -15,6 +15,7 @@ MEASUREMENTS: Final = (
     "edits",
     "rolling_restart",
     "large_objects",
+    "floods",
     "starts",
     "listing",
     "full_start",
@@ -28,6 +29,7 @@ _ROOMS: Final = {
     "edits": "webhook.edits",
     "rolling_restart": "webhook.rolling_restart",
     "large_objects": "objects.large_objects",
+    "floods": "objects.floods",
     "listing": "objects.listing",
     "kind_reading": "objects.kind_reading",
 }
