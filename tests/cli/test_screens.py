@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from cli.render.tree.tree_table import draw
 from reconciler.report.status.groups import status_of
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.cluster.state.observed.projections import GroupStatusRecord
+from shared.json_data import Json
 from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.counts import Counts
 from shared.quota.model.flavor import Flavor
@@ -65,9 +67,15 @@ def outlook() -> Outlook:
 
 
 def _explanation(outlook: Outlook, columns: int | None) -> list[str]:
+    return [*wrapped(screenful(_explained(outlook)), columns)]
+
+
+@cache
+def _explained(outlook: Outlook) -> Json:
+    """With every remedy tried, which takes seconds."""
     found = outlook.find(WorkloadId("Job", "ns/segmentation-2"))
     assert found is not None
-    return [*wrapped(screenful(outlook.explained(found)), columns)]
+    return outlook.explained(found)
 
 
 def _pending(outlook: Outlook, columns: int | None) -> list[str]:
