@@ -1,7 +1,7 @@
 """What floods of one tenant cost the others: `python -m benchmarks.objects.floods [jobs|patches] [--seconds 60]`.
 
-A real control plane and one reconciler with its default Lease. Somebody creates Jobs of 1m, which all fit, or
-patches the status of one Job, as fast as the API server takes it from 8 clients; once a second another tenant creates a
+A real control plane and one reconciler with its default Lease. Another user creates Jobs of 1m, which all fit, or
+patches the status of one Job, as fast as the API server takes it from 8 clients; once a second a tenant creates a
 small Job, and it is measured when that was let go. Ends with code 1 when one waited for longer than `--bar` seconds,
 memory rose above the chart's limit, or the Lease changed hands.
 """
