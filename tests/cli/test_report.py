@@ -144,5 +144,5 @@ def test_html_draws_each_key_refers_to_nothing_and_escapes_names() -> None:
     assert "http" not in page
     assert "src=" not in page
     within, borrowed = 2 * 480 // 3, 480 // 3
-    assert f'class="within" x="200" y="24" width="{within}"' in page
-    assert f'class="borrowed" x="{200 + within}" y="24" width="{borrowed}"' in page
+    assert f'class="first" x="200" y="24" width="{within}"' in page
+    assert f'class="second" x="{200 + within}" y="24" width="{borrowed}"' in page
