@@ -73,8 +73,8 @@ class OwnersAndPods:
     def put_use_into(self, world: World) -> World:
         """Return the world with the nodes, and with what pods outside quota use of them."""
         self.use.count()
-        while self.use.unjudged:
-            uid, error = self.use.unjudged.popitem()
+        while self.use.uncounted:
+            uid, error = self.use.uncounted.popitem()
             self._faults.note(Subject("Pod", self.use.name_of(uid), uid), error)
         world = replace(world, nodes=self.use.nodes(), largest_nodes=self.use.largest_nodes())
         if self._settings.capacity_source is not CapacitySource.NODES:

@@ -63,7 +63,7 @@ def measure_again(
 
 
 def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:
-    """The numbers of the same moment with these starts carried out; costs what they change."""
+    """Measure the same moment with these starts carried out; it costs what they change."""
     changes = ((each.workload, _started(each, snapshot)) for each in starts)
     return measure(snapshot.world.with_changes(changes), snapshot.now, snapshot)
 

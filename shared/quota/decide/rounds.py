@@ -25,7 +25,7 @@ from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.over_limit import excesses, lower_excess
-from shared.quota.decide.reclaim.over_runtime import judge_over
+from shared.quota.decide.reclaim.over_runtime import find_over
 from shared.quota.decide.reclaim.planner import ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.reclaim.strict import recycle_strictly
@@ -71,7 +71,7 @@ def start_all_entitled(inputs: RoundInput) -> Round:
 
 
 def start_borrowers(latest: Round) -> Round:
-    """Start what borrows, in turns with what is entitled because of that."""
+    """Start what borrows, and after each pass what is entitled because of that."""
     trial: RoundInput | None = None
     for _ in range(MOST_TRIALS):
         borrowers = _borrow(latest)
@@ -153,7 +153,7 @@ def _start_entitled(inputs: RoundInput) -> Round:
         excesses(usage, cache.beyond(inputs.snapshot.world.tree)),
         key=lambda excess: excess.rule is EvictionRule.CAPACITY,
     )
-    delays = EvictionDelays(judge_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
+    delays = EvictionDelays(find_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
     for _, of_group in groupby(over, key=lambda excess: (excess.group, excess.rule)):
         lower_excess(usage, evictions, waits, delays, tuple(of_group))
     planner = ReclaimPlanner(usage, evictions, claim_steps, waits, delays)

@@ -105,7 +105,7 @@ class MissingCapacity:
         return high
 
     def _shared_amount(self, key: FlavorResource) -> Amount:
-        """How much of what is added can go to others at most: guarantees that are scaled down, use without room."""
+        """Return how much of what is added can go to others at most: to guarantees scaled down, to use without room."""
         found = self._shared.get(key)
         if found is None:
             found = 0

@@ -1,6 +1,6 @@
 """Decides whether a claim still stands, and which claims are served now. docs/specification.md §7.11.
 
-Claims are tried before all other workloads, oldest first, and their entitlement is not judged again. A claim needs its
+Claims are tried before all other workloads, oldest first, and their entitlement is not checked again. A claim needs its
 room only in the current view: all claims together already fit the view after evictions.
 """
 

@@ -23,12 +23,12 @@ from shared.resources import Amount, FlavorResource
 def recycle_strictly(
     inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, waits: Waits, delays: EvictionDelays
 ) -> bool:
-    """In each leaf in Strict mode that is over its runtime, evict the least important workloads while it overshoots.
+    """Evict the least important workloads of each leaf in Strict mode while it is over its runtime.
 
     Return whether any is evicted.
     """
     count = len(evictions.forced)
-    names = sorted(inputs.cache.of(Sort.STRICT) & inputs.cache.over_since.judged.keys())
+    names = sorted(inputs.cache.of(Sort.STRICT) & inputs.cache.over_since.keys_over.keys())
     settled = _settled_elsewhere(inputs, usage, evictions) if names else Counter()
     for name in names:
         if usage.snapshot.leaves[name].inactive is None:

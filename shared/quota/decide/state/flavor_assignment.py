@@ -155,11 +155,11 @@ class Evaluation:
         """Yield every candidate, in the order of the assignments."""
         yield from self._found
         for assignment in self._rest:
-            candidate = self._judge(assignment)
+            candidate = self._fit(assignment)
             self._found.append(candidate)
             yield candidate
 
-    def _judge(self, assignment: FlavorAssignment) -> Candidate:
+    def _fit(self, assignment: FlavorAssignment) -> Candidate:
         if len(assignment.options) == 1:
             fit = self._fit_of(assignment.options[0])
             return Candidate(assignment, fit.entitled, fit.fits, ((not fit.entitled, len(self._found)),))

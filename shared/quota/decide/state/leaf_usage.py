@@ -1,6 +1,6 @@
 """One leaf's own sums during a cycle: what it uses, what is reserved in it, and what can be recycled there.
 
-Entitlement and over-runtime are judged on these; what is available on the path is judged on `usage`.
+Entitlement and over-runtime are found from these; what is available on the path is found from `usage`.
 """
 
 from collections.abc import Collection, Mapping
@@ -77,7 +77,7 @@ class RunningWorkloads:
             self._order.restore(running.id)
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
-        """What running workloads of lower priority use that could be preempted in the group, or are evicted now."""
+        """Return what workloads of lower priority use that could be preempted in the group, or are evicted now."""
         if self._leaf.group.preemption is Preemption.NEVER:
             return {}
         found = self._lower.get(priority)

@@ -212,7 +212,7 @@ class Usage:
             self.charges(key).shift(path, -amount)
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
-        """The most of `key` that the leaf can still take; negative if a limit on its path is already exceeded."""
+        """Return the most of `key` that the leaf can still take; negative if a limit on its path is exceeded."""
         return self.charges(key).available(path)
 
     def fits(self, path: GroupPath, quantities: Quantities) -> bool:

@@ -93,7 +93,7 @@ class AccountBook:
             self._anchor(tree)
         if self.budgets.meters:
             self._observe(world, time)
-        return self.budgets.judge(time)
+        return self.budgets.find_spent(time)
 
     def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
         """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""

@@ -39,7 +39,7 @@ class ShapeCount(NamedTuple):
         return len(self.queued)
 
     def with_one(self, workload: Workload) -> "ShapeCount":
-        """With one more of this shape."""
+        """Return the counts with one more workload of this shape."""
         at = bisect_left(self.queued, workload.queued)
         return ShapeCount((*self.queued[:at], workload.queued, *self.queued[at:]), self.example)
 
@@ -141,7 +141,7 @@ _MANY: Final = 32
 
 
 def lists_of(workload: Workload) -> tuple[str, ...]:
-    """The names of the tuples that `workload` belongs in."""
+    """Return the names of the tuples that `workload` belongs in."""
     return _lists_by_state(workload) if workload.turn is None else (*_lists_by_state(workload), "with_turn")
 
 

@@ -176,7 +176,7 @@ def _ending(
 
 
 def _end_of_patience(head: LeafSettings, pending: Sequence[Workload], now: datetime) -> Iterator[datetime]:
-    """When the head begins to hold back others, where that alone can change what starts: they take another flavor.
+    """Return when the head begins to hold back others, if that alone can change what starts: they take another flavor.
 
     Rounded up to an eighth of the patience, so that many leaves cause few cycles.
     """

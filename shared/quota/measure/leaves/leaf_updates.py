@@ -132,7 +132,7 @@ def _in_other_order(world: World, static: StaticState, previous: LeafSnapshots) 
 
 
 def _not_the_same(now: Mapping[str, object], before: Mapping[str, object]) -> set[str]:
-    """The names under which the two mappings do not hold the same object."""
+    """Return the names under which the two mappings do not hold the same object."""
     if now is before:
         return set()
     changed = {name for name, found in now.items() if before.get(name) is not found}

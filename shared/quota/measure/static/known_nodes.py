@@ -34,7 +34,7 @@ class KnownNodes:
         self._matcher = FlavorMatcher(with_default_flavor({}))
 
     def observe(self, changes: Iterable[NodeChange]) -> set[str]:
-        """Nodes appeared, changed or went; return which."""
+        """Take nodes that appeared, changed or went; return their names."""
         found: set[str] = set()
         for before, after in changes:
             if before is not None:
@@ -55,7 +55,7 @@ class KnownNodes:
             self._losses[node.name] = until
 
     def observe_flavors(self, flavors: Mapping[str, Flavor]) -> None:
-        """Which nodes are of which flavor may have changed."""
+        """Sort nodes into flavors again: these have changed."""
         self._matcher = FlavorMatcher(with_default_flavor(flavors))
         self._shapes = NodeShapes(with_default_flavor(flavors), self._settings)
         for node in self._nodes.values():
@@ -63,7 +63,7 @@ class KnownNodes:
         self._frozen = None
 
     def observe_use(self, name: str) -> None:
-        """What pods use on this node has changed."""
+        """Build the nodes again if this one is closed: what pods use on it has changed."""
         node = self._nodes.get(name)
         if node is not None and not node.takes_pods:
             self._frozen = None

@@ -33,7 +33,7 @@ class NodeShapes:
         self._largest: LargestNodes | None = None
 
     def change(self, before: ClusterNode | None, after: ClusterNode | None) -> None:
-        """A node appeared, changed or went."""
+        """Take a node that appeared, changed or went."""
         for node, more in ((before, -1), (after, 1)):
             flavor = self._matcher.flavor_of(node.labels) if node is not None and node.takes_pods else None
             if node is not None and flavor in self._numbers:
@@ -54,7 +54,7 @@ class NodeShapes:
             self._reset(flavor, dict(shape))
 
     def _reset(self, flavor: str, offer: Amounts) -> None:
-        """A shape appeared or is gone: only one of the largest changes what they are."""
+        """Forget the largest if a shape that appeared or is gone can change which they are."""
         known = () if self._largest is None else self._largest[flavor]
         if offer in known or not is_within_any(offer, known):
             self._largest = None

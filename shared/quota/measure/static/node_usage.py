@@ -132,8 +132,8 @@ class NodeUsage:
         """Use by unmanaged pods of the group `system`, as counted last; another object when it changed."""
         self.others: UseByKey = {}
         """Use by all other unmanaged pods."""
-        self.unjudged: dict[str, Exception] = {}
-        """Pods that count as before because judging them has failed; who feeds this removes them."""
+        self.uncounted: dict[str, Exception] = {}
+        """Pods that count as before because counting them has failed; who feeds this removes them."""
         self._owner_is_managed = is_managed
         self._labels_of = labels_of
         self._settings = settings
@@ -144,7 +144,7 @@ class NodeUsage:
         """Uids of pods to be counted again."""
 
     def observe_nodes(self, changes: Iterable[NodeChange]) -> None:
-        """Nodes appeared, changed or went."""
+        """Take nodes that appeared, changed or went."""
         self._count_again(self._nodes.observe(changes))
 
     def _count_again(self, nodes: Iterable[str]) -> None:
@@ -177,7 +177,7 @@ class NodeUsage:
         return self._nodes.largest()
 
     def observe_pods(self, changes: Sequence[tuple[UsingPod | None, UsingPod | None]]) -> None:
-        """Pods got a node, ended or went."""
+        """Take pods that got a node, ended or went."""
         for before, after in changes:
             if before == after:
                 continue
@@ -192,17 +192,17 @@ class NodeUsage:
                 self._pods.put(after)
 
     def observe_flavors(self, flavors: Mapping[str, Flavor]) -> None:
-        """Which nodes are of which flavor may have changed."""
+        """Sort nodes into flavors again, and count all pods again."""
         self._nodes.observe_flavors(flavors)
         self._dirty |= self._pods.by_uid.keys()
 
     def observe_namespaces(self, names: Iterable[str]) -> None:
-        """The labels of these namespaces have changed."""
+        """Count the pods of namespaces again whose labels have changed."""
         for name in names:
             self._dirty |= self._pods.in_namespace.get(name, set())
 
     def observe_owners(self, owners: Iterable[str]) -> None:
-        """Jobs and keys of pods have become managed, or are no longer."""
+        """Count the pods of owners again that have become managed, or are no longer."""
         for owner in owners:
             self._dirty |= self._pods.of_owner.get(owner, set())
             if owner in self._pods.by_uid:
@@ -220,9 +220,9 @@ class NodeUsage:
         system, others = dict(self.system), dict(self.others)
         for uid in self._dirty:
             try:
-                after = self._judge(uid)
+                after = self._count_one(uid)
             except Exception as error:
-                self.unjudged[uid] = error
+                self.uncounted[uid] = error
                 continue
             before = self._counted.pop(uid, None)
             if before is not None:
@@ -243,7 +243,7 @@ class NodeUsage:
         """Return whether it is managed: by its Job or pod group, or, if it joined that later, by itself."""
         return self._owner_is_managed(_owner(pod)) or self._owner_is_managed(pod.uid)
 
-    def _judge(self, uid: str) -> _Counted | None:
+    def _count_one(self, uid: str) -> _Counted | None:
         """Return the pod as it counts now; None: it is gone, managed, or on a node that is no capacity."""
         pod = self._pods.by_uid.get(uid)
         flavor = None if pod is None else self._nodes.flavor_of(pod.node)

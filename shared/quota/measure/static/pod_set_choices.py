@@ -1,6 +1,6 @@
 """Several pod sets together: the flavors that they can have at once, and what each choice comes to.
 
-Each pod set is judged with what those before it took: what counts is the sum by key.
+Each pod set comes on top of what those before it took: what counts is the sum by key.
 
     Two sets of 3 gpu, flavor a of at most 4 and flavor b of at most 3: (a, b) and (b, a) could fit, (a, a) never.
     While the workload waits it counts 3 gpu in a and 3 in b, the most that any of these takes there.

@@ -170,7 +170,7 @@ class BudgetBook:
                 meter.observe(time, delta)
                 self._changed.add(group)
 
-    def judge(self, now: int) -> Spent:
+    def find_spent(self, now: int) -> Spent:
         """Return which budgets are spent; the same object as before if these are the same ones."""
         self._look(now)
         found = {name: own.spent for name, own in sorted(self._seen.items()) if own.spent}
@@ -179,10 +179,10 @@ class BudgetBook:
         return self.spent
 
     def look_ahead(self, now: int) -> None:
-        """Set the next change; it is now if what was judged last is not true any more."""
+        """Set the next change; it is now if what was found last is not true any more."""
         self._look(now)
-        is_judged = all(own.spent == self.spent.get(name, ()) for name, own in self._seen.items())
-        self.next_change = min((each.moment for each in self._seen.values()), default=None) if is_judged else now
+        is_true = all(own.spent == self.spent.get(name, ()) for name, own in self._seen.items())
+        self.next_change = min((each.moment for each in self._seen.values()), default=None) if is_true else now
 
     def _look(self, now: int) -> None:
         """Look at the groups in which something has changed, or is due; at all if the clock went back."""
