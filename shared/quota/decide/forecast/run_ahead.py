@@ -6,13 +6,13 @@ See docs/specification.md §9.8.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
+from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
 from shared.api.durations import later
 from shared.quota.decide.forecast.run_times import Basis, Expectation, draw
 from shared.quota.decide.simulate.timeline import Moment, TimedEdit, Timeline
 from shared.quota.decide.state.cycle_cache import CycleCache
-from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.in_force import next_border
@@ -22,10 +22,7 @@ FARTHEST: Final = timedelta(days=30)
 """How far the engine is run ahead at most."""
 PARTS: Final = 20
 """What changes within such a part of the time from now on is decided on together."""
-_SHORTEST: Final = timedelta(seconds=1)
 
-_NEVER: Final = FARTHEST // _SHORTEST * 2
-"""In seconds."""
 _GROUPS: Final = 20
 """In a tree of so many groups, a cycle without a start counts as two steps: it costs more the larger the tree is."""
 
@@ -71,34 +68,40 @@ class RunAhead:
                 self._endless += start.workload.id not in self._expectations
 
     def cut_short(self, moment: Moment, run_times: Mapping[WorkloadId, timedelta], until: datetime) -> None:
-        """End the run here. What waits then starts when its leaf is through with what is before it, at its use now."""
+        """End the run here. What waits then starts in the room that its leaf has now, one after another."""
         self.is_cut = True
-        for name, leaf in moment.snapshot.leaves.items():
-            for workload_id, wait in _waits(leaf, moment.snapshot.numbers[name], run_times):
-                if workload_id not in self.starts and wait <= until - moment.now:
-                    known = self._expectations[workload_id].basis
-                    bases = self._bases | {known, Basis.PACE}
-                    self.starts[workload_id] = ForeseenStart(moment.now + wait, bases, self._endless)
+        for leaf in moment.snapshot.leaves.values():
+            for workload_id, at in _in_order(leaf, moment.now, run_times):
+                if workload_id not in self.starts and at <= until:
+                    bases = self._bases | {self._expectations[workload_id].basis, Basis.PACE}
+                    self.starts[workload_id] = ForeseenStart(at, bases, self._endless)
 
 
-def _waits(
-    leaf: LeafSnapshot, numbers: GroupNumbers, run_times: Mapping[WorkloadId, timedelta]
-) -> Iterator[tuple[WorkloadId, timedelta]]:
-    """Yield how long each that waits in a leaf does so, if it goes on to use what it uses now.
+def _in_order(
+    leaf: LeafSnapshot, now: datetime, run_times: Mapping[WorkloadId, timedelta]
+) -> Iterator[tuple[WorkloadId, datetime]]:
+    """Yield when each that waits in a leaf starts, one after another, in the room that runs of the leaf leave.
 
-    A leaf that uses 4 GPUs is through with 2 workloads of 2 GPUs that run for an hour each after an hour.
+    Two GPUs end at 14:00 and two at 15:00: of three workloads with two GPUs that run for three hours the first starts
+    at 14:00, the second at 15:00, and the third at 17:00.
     """
-    uses: Counter[str] = Counter()
-    for key, each in numbers.items():
-        uses[key.resource] += each.used or each.runtime
-    work: Counter[str] = Counter()
+    ends = [
+        (later(each.admission.since, run_times[each.id]), each.id, each.request)
+        for each in leaf.admitted
+        if each.admission is not None and each.id in run_times
+    ]
+    heapify(ends)
+    free: Counter[str] = Counter()
     for workload in leaf.pending:
-        if workload.id not in run_times or any(not uses[resource] for resource in workload.request):
+        while ends and any(amount > free[name] for name, amount in workload.request.items()):
+            end, _, request = heappop(ends)
+            now = max(now, end)
+            free.update(request)
+        if workload.id not in run_times or any(amount > free[name] for name, amount in workload.request.items()):
             return
-        seconds = max((work[each] // uses[each] for each in workload.request), default=0)
-        yield workload.id, min(seconds, _NEVER) * _SHORTEST
-        for resource, amount in workload.request.items():
-            work[resource] += amount * (run_times[workload.id] // _SHORTEST)
+        yield workload.id, now
+        free.subtract(workload.request)
+        heappush(ends, (later(now, run_times[workload.id]), workload.id, workload.request))
 
 
 def run_ahead(
