@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from shared.api.names import API_VERSION
+from shared.api.names import API_VERSION, COUNTED, COUNTS
 from shared.quota.model.tree import DEFAULT_FLAVOR
 from shared.resources import Amount, FlavorResource, write_quantity
 
@@ -26,8 +26,13 @@ class QuotaGroupDraft:
     spec: dict[str, Any] = field(default_factory=dict)
 
     def set(self, limit: str, amounts: Mapping[str, Amount], flavor: str = DEFAULT_FLAVOR) -> None:
-        """Set a limit of some resources of a flavor, and leave its other resources as they are."""
-        self.entries.setdefault(flavor, {}).setdefault(limit, {}).update(amounts)
+        """Set a limit of some resources of a flavor, and leave its other resources as they are; counts have none."""
+        counts = {resource: amount for resource, amount in amounts.items() if resource in COUNTED}
+        if counts:
+            self.entries.setdefault(COUNTS, {}).setdefault(limit, {}).update(counts)
+        if not counts or len(counts) < len(amounts):
+            others = {resource: amount for resource, amount in amounts.items() if resource not in COUNTED}
+            self.entries.setdefault(flavor, {}).setdefault(limit, {}).update(others)
 
     def keys(self) -> Iterator[FlavorResource]:
         """Yield every flavor and resource that the group covers."""
@@ -47,13 +52,23 @@ class QuotaGroupDraft:
         if self.is_parent:
             spec["isParent"] = True
         if self.entries:
-            spec["quotas"] = [_entry(flavor, limits) for flavor, limits in self.entries.items()]
+            spec["quotas"] = [_entry(flavor, limits) for flavor, limits in _with_counts(self.entries).items()]
         return {
             "apiVersion": API_VERSION,
             "kind": "QuotaGroup",
             "metadata": {"name": self.name},
             "spec": {**spec, **self.spec},
         }
+
+
+def _with_counts(entries: Mapping[str, LimitAmounts]) -> dict[str, LimitAmounts]:
+    """Return the entries as they are written: counts stand in the one without flavor."""
+    counts = entries.get(COUNTS)
+    others = {flavor: limits for flavor, limits in entries.items() if flavor != COUNTS}
+    if counts is None:
+        return others
+    own = others.get(DEFAULT_FLAVOR, {})
+    return others | {DEFAULT_FLAVOR: {limit: {**own.get(limit, {}), **counts.get(limit, {})} for limit in LIMITS}}
 
 
 def _entry(flavor: str, limits: LimitAmounts) -> dict[str, Any]:
@@ -102,13 +117,13 @@ def cover_requested(groups: Mapping[str, QuotaGroupDraft], requested: Iterable[s
 
     These are the resources that any of the groups names, and `requested`. A leaf has them in its first flavor.
     """
-    named = (key.resource for group in groups.values() for key in list(group.keys()))
+    named = (key.resource for group in groups.values() for key in list(group.keys()) if key.flavor != COUNTS)
     resources = dict.fromkeys((*requested, *named))
     for leaf in (each for each in groups.values() if not each.is_parent):
         known = {key.resource for key in list(leaf.keys())}
         missing = {resource: 0 for resource in resources if resource not in known}
         if missing:
-            leaf.set("min", missing, next(iter(leaf.entries), DEFAULT_FLAVOR))
+            leaf.set("min", missing, next((each for each in leaf.entries if each != COUNTS), DEFAULT_FLAVOR))
 
 
 def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> None:
@@ -124,7 +139,7 @@ def cover_children(groups: Mapping[str, QuotaGroupDraft], *, additive: bool) -> 
             own, most = parent.amount("min", key), parent.amount("max", key)
             if additive:
                 parent.set("min", {key.resource: (own or 0) + promised}, key.flavor)
-            elif own is None and (promised or most is None):
+            elif own is None and (promised or (most is None and key.flavor != COUNTS)):
                 parent.set("min", {key.resource: promised if most is None else min(promised, most)}, key.flavor)
 
 
@@ -148,10 +163,13 @@ def join_entries(groups: Mapping[str, QuotaGroupDraft]) -> None:
 
 
 def cover_parents(groups: Mapping[str, QuotaGroupDraft]) -> None:
-    """Give each group the keys of its parent that it does not name, with min 0: it may use what is idle, up to max."""
+    """Give each group the keys of its parent that it does not name, with min 0: it may use what is idle, up to max.
+
+    Counts of its parent bind it anyway.
+    """
     for child in parents_first(groups):
         parent = groups.get(child.parent or "")
         named = set(child.keys())
         for key in list(parent.keys()) if parent is not None else ():
-            if key not in named:
+            if key not in named and key.flavor != COUNTS:
                 child.set("min", {key.resource: 0}, key.flavor)

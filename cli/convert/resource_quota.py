@@ -9,7 +9,7 @@ from cli.convert.workload_labels import requested_resources
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.json.reading import ResourceList, View, reader
-from shared.quota.model.tree import DEFAULT_FLAVOR
+from shared.api.names import POD_COUNT
 from shared.resources import Amount
 
 _REQUESTS: Final = "requests."
@@ -48,12 +48,15 @@ def convert_resource_quotas(manifests: Sequence[Manifest], made: Conversion) -> 
 
 
 def _requests(manifest: Manifest, hard: ResourceList, made: Conversion) -> dict[str, Amount]:
-    """Return what pods may request together. `cpu` and `memory` mean `requests.cpu` and `requests.memory`."""
+    """Return what pods may request together, and how many there may be.
+
+    `cpu` and `memory` mean `requests.cpu` and `requests.memory`.
+    """
     found: dict[str, Amount] = {}
     for name, quantity in hard.items():
         resource = name.removeprefix(_REQUESTS)
         is_request = name.startswith(_REQUESTS) and resource not in _STORAGE
-        if not (is_request or name in _COMPUTE):
+        if not (is_request or name in _COMPUTE or name == POD_COUNT):
             made.note(manifest, f"spec.hard[{name}]", "is not counted: keep a ResourceQuota for it")
             continue
         amount = read_one(manifest, f"spec.hard[{name}]", resource, quantity)
@@ -69,7 +72,8 @@ def _lower_limits(
         leaf = leaves[namespace] = made.add_group(manifest, namespace, "namespace")
         leaf.spec["namespaceSelector"] = select_namespaces([namespace])
         made.label_namespace(namespace, leaf.name)
-    known = leaves[namespace].entries.get(DEFAULT_FLAVOR, {}).get("min", {})
+    leaf = leaves[namespace]
+    known = {key.resource: leaf.amount("max", key) or 0 for key in leaf.keys()}  # noqa: SIM118 - not a mapping
     lowest = {resource: min(amount, known.get(resource, amount)) for resource, amount in amounts.items()}
-    leaves[namespace].set("min", lowest)
-    leaves[namespace].set("max", lowest)
+    leaf.set("min", {name: amount for name, amount in lowest.items() if name != POD_COUNT})
+    leaf.set("max", lowest)

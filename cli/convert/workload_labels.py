@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from cli.convert.conversion import Conversion
 from cli.read.manifests import Manifest
-from shared.api.names import GROUP_LABEL
+from shared.api.names import COUNTED, GROUP_LABEL
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
-from shared.quota.measure.static.capacity import UNCOUNTED
 
 _NONE: Final[Mapping[str, str]] = {}
 _REQUESTED: Final = ("cpu", "memory")
@@ -114,7 +113,7 @@ def requested_resources(manifests: Iterable[Manifest]) -> list[str]:
                 resources = container.get("resources") or {} if isinstance(container, dict) else {}
                 for amounts in (resources.get("requests"), resources.get("limits")):
                     found |= dict.fromkeys(amounts if isinstance(amounts, dict) else ())
-    return [each for each in found if each not in UNCOUNTED and each != "ephemeral-storage"]
+    return [each for each in found if each not in COUNTED and each != "ephemeral-storage"]
 
 
 def label_holders(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

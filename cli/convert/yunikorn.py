@@ -1,4 +1,7 @@
-"""YuniKorn's queues, from its ConfigMap: guaranteed is min, max is max; a queue is named by its path."""
+"""YuniKorn's queues, from its ConfigMap: guaranteed is min, max is max, maxapplications a max of workloads.
+
+A queue is named by its path.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -10,8 +13,8 @@ from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cove
 from cli.convert.queued_workloads import Dialect, convert_workloads, workloads_of
 from cli.convert.workload_labels import requested_resources
 from cli.read.manifests import Manifest
+from shared.api.names import WORKLOAD_COUNT
 from shared.problems import Problem
-from shared.quota.measure.static.capacity import UNCOUNTED
 
 KEY: Final = "queues.yaml"
 DIALECT: Final = Dialect(
@@ -20,11 +23,11 @@ DIALECT: Final = Dialect(
     schedulers=frozenset({"yunikorn"}),
 )
 _ROOT: Final = "root"
+_APPLICATIONS: Final = "maxapplications"
 _NAMES: Final = {"vcore": "cpu"}
-_READ: Final = frozenset({"name", "parent", "queues", "resources"})
+_READ: Final = frozenset({"name", "parent", "queues", "resources", _APPLICATIONS})
 _LOSSES: Final = {
     "limits": "is left out: limits of users and groups have no counterpart",
-    "maxapplications": "is left out: a number of applications has no counterpart; keep a ResourceQuota",
     "childtemplate": "is left out: groups are not made of themselves",
 }
 
@@ -65,7 +68,10 @@ def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedPare
         if len(path) == 1:
             continue
         draft = made.add_group(manifest, path[-1] if last.count(path[-1]) == 1 else "-".join(path[1:]), "queue")
-        _set_amounts(manifest, ".".join(path), draft, queue.get("resources") or {}, made)
+        _set_amounts(manifest, ".".join(path), draft, queue.get("resources") or {})
+        if queue.get(_APPLICATIONS):
+            most = read_one(manifest, f"data[{KEY}] {'.'.join(path)}", WORKLOAD_COUNT, queue[_APPLICATIONS])
+            draft.set("max", {WORKLOAD_COUNT: most})
         yield NamedParent(draft, ".".join(path), ".".join(path[:-1]))
 
 
@@ -80,17 +86,13 @@ def _note_losses(manifest: Manifest, path: str, queue: Mapping[str, Any], made: 
     for field in sorted(queue.keys() - _READ):
         text = _LOSSES.get(field, "has no counterpart and is left out")
         made.note(manifest, f"data[{KEY}]", f"{field} of {path} {text}")
-    if path == _ROOT and queue.get("resources"):
-        made.note(manifest, f"data[{KEY}]", "resources of root are left out: give the group root a max")
+    for field in ("resources", _APPLICATIONS) if path == _ROOT else ():
+        if queue.get(field):
+            made.note(manifest, f"data[{KEY}]", f"{field} of root are left out: give the group root a max")
 
 
-def _set_amounts(
-    manifest: Manifest, path: str, draft: QuotaGroupDraft, resources: Mapping[str, Any], made: Conversion
-) -> None:
+def _set_amounts(manifest: Manifest, path: str, draft: QuotaGroupDraft, resources: Mapping[str, Any]) -> None:
     for field, limit in (("guaranteed", "min"), ("max", "max")):
         for name, quantity in (resources.get(field) or {}).items():
             resource = _NAMES.get(name, name)
-            if resource in UNCOUNTED:
-                made.note(manifest, f"data[{KEY}]", f"{name} of {path} are not counted; keep a ResourceQuota for them")
-                continue
             draft.set(limit, {resource: read_one(manifest, f"data[{KEY}] {path}", resource, quantity)})

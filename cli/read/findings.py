@@ -10,6 +10,7 @@ from cli.read.workloads import SubmittedWorkloads, read_tree
 from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.measure.static.capacity import Capacity
 from shared.quota.model import rules
+from shared.quota.model.counts.entries import with_counts
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.node import LargestNodes
 from shared.quota.model.rules import Context, Findings, Violation
@@ -45,7 +46,7 @@ def find(
     context = replace(context_of(objects, workloads, settings, capacity), now=now)
     tree = read_tree(objects, workloads)
     found = rules.check_tree_over_time(tree, context, until)
-    in_force = with_amounts(tree_in_force(tree, now), context)
+    in_force = with_amounts(with_counts(tree_in_force(tree, now)), context)
     review = WorkloadContext(in_force, context.flavors, capacity, settings, nodes=nodes)
     for submitted in workloads.submitted:
         found += check_new_workload(submitted, review)

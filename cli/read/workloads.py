@@ -1,6 +1,6 @@
 """Read the workloads among the objects: which are managed, and what each requests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -12,6 +12,8 @@ from shared.api.core.job import Job
 from shared.api.core.limitrange import LimitRange
 from shared.api.core.metadata import LONG_AGO, Metadata
 from shared.api.core.pod import Pod, PodSpec
+from shared.quota.model.counts.entries import counts_on_path
+from shared.quota.model.counts.requests import with_counts_requested
 from shared.quota.model.devices.claims import DeviceSource
 from shared.quota.model.devices.flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
@@ -88,15 +90,21 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
     counted += ((unit_key(read.metadata.uid, read.metadata.namespace), read) for read in seen)
     found += seen
     known = {group.name: group for group in objects.groups}
-    counted_workloads = (read.reading.workload for read in found if read.reading.workload is not None)
+    counted_workloads = [read.reading.workload for read in found if read.reading.workload is not None]
     return SubmittedWorkloads(
-        workloads=tuple(with_all_devices(each, known.get(each.group), settings) for each in counted_workloads),
+        workloads=tuple(_as_counted(each, known, settings) for each in counted_workloads),
         submitted=tuple(each for read in found for each in _submitted(read, cluster)),
         contexts=cluster,
         managed=frozenset(key for key, read in counted if read.reading.state is not ObjectState.UNMANAGED),
         problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
         refused=tuple(each for read in found for each in read.refused),
     )
+
+
+def _as_counted(workload: Workload, groups: Mapping[str, Group], settings: QuotaSettings) -> Workload:
+    """Return the workload with devices that it was not started with, and what its group counts."""
+    found = with_all_devices(workload, groups.get(workload.group), settings)
+    return with_counts_requested(found, counts_on_path(groups.get, workload.group))
 
 
 def _read_job(job: Job, cluster: NamespaceContexts, settings: QuotaSettings) -> WorkloadRead:

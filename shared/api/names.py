@@ -40,6 +40,14 @@ MANAGED_LABEL: Final = "quotree.dev/managed"
 PROCESS_LABEL: Final = "quotree.dev/process"
 """On the chart's Deployments and ConfigMaps of settings: the process that they are for, such as `reconciler`."""
 
+POD_COUNT: Final = "pods"
+"""As a resource of a group: how many pods run at once."""
+WORKLOAD_COUNT: Final = "workloads"
+"""As a resource of a group: how many workloads run at once."""
+COUNTED: Final = (POD_COUNT, WORKLOAD_COUNT)
+COUNTS: Final = "counts"
+"""The name that counts have in place of a flavor; no ResourceFlavor is called so."""
+
 ADMISSION: Final = "quotree.dev/admission"
 """Annotation: quota held. Also the name of the scheduling gate of plain pods."""
 EVICTION: Final = "quotree.dev/eviction"

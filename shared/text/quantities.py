@@ -3,7 +3,7 @@
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
-from shared.resources import Amount, is_counted_in_bytes, write_quantity
+from shared.resources import MAX_AMOUNT, Amount, is_counted_in_bytes, write_quantity
 
 _UNITS = tuple((1 << 10 * (step + 1), f"{letter}i") for step, letter in reversed(list(enumerate("KMGTPE"))))
 _MILLISECONDS: Final = 3_600_000
@@ -12,7 +12,12 @@ _CENT: Final = Decimal("0.01")
 
 
 def readable(resource: str, amount: Amount) -> str:
-    """Return the amount, exact where that is short; bytes otherwise rounded to hundredths of the largest unit."""
+    """Return the amount, exact where that is short; bytes otherwise rounded to hundredths of the largest unit.
+
+    The largest one that can be written stands for no bound, as of workloads.
+    """
+    if amount == MAX_AMOUNT:
+        return "unbounded"
     exact = write_quantity(resource, amount)
     if not is_counted_in_bytes(resource) or len(exact) <= len("1023Mi"):
         return exact

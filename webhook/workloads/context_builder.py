@@ -18,6 +18,7 @@ from shared.kinds.reading import read_kind_object
 from shared.kube.client import Client
 from shared.kube.errors import NotFound
 from shared.kube.resources import PODS, QUOTA_GROUPS, resource_of_kind
+from shared.quota.model.counts.entries import with_counts
 from shared.quota.model.in_force import group_in_force
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
@@ -121,11 +122,11 @@ class ContextBuilder:
         )
 
     def _with_amounts(self, tree: Tree) -> Tree:
-        """Return the tree with what its percents come to."""
+        """Return the tree with its counts, and with what its percents come to."""
         known, capacity = self._resolved, self._tree.capacity
         if known is None or known[0] is not tree or known[1] is not capacity:
             context = Context(capacity=capacity, measured=self._tree.measured, promised=self._quota.is_promised)
-            known = self._resolved = tree, capacity, with_amounts(tree, context)
+            known = self._resolved = tree, capacity, with_amounts(with_counts(tree), context)
         return known[2]
 
     async def managed_kind(self, review: Review) -> str | None:

@@ -12,6 +12,8 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
 from shared.api.injection import NOTHING
 from shared.api.names import INJECTED, is_own
+from shared.quota.model.counts.entries import counts_in
+from shared.quota.model.counts.requests import counts_of
 from shared.quota.model.read.jobs import pod_request_of, times
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.workloads.changed_workload import WorkloadProgress
@@ -144,7 +146,9 @@ class WorkloadSide(ABC):
     @cached_property
     def peak(self) -> Amounts:
         """The request of all pods, to compare with that of the other side. Raises QuantityError."""
-        return sum_amounts(each.peak for each in self.pod_sets)
+        group = self.context.quota.tree.get(self.group or "")
+        counts = {} if group is None else counts_of(sum(each.pods for each in self.pod_sets), counts_in(group))
+        return {**sum_amounts(each.peak for each in self.pod_sets), **counts}
 
     def described(self) -> SubmittedWorkload:
         """Return what its metadata and its pods say of it, without a request; of no group, if it is in none.

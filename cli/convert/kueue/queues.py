@@ -26,8 +26,8 @@ from cli.convert.kueue.workloads import convert_priority_classes, convert_worklo
 from cli.convert.weights import Weights
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.names import HOLD_GATE_PREFIX
-from shared.quota.measure.static.capacity import UNCOUNTED
+from shared.api.names import COUNTS, HOLD_GATE_PREFIX, POD_COUNT
+from shared.resources import Amount, FlavorResource
 
 KUEUE: Final = "kueue.x-k8s.io/"
 _CONVERTED: Final = frozenset({"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass"})
@@ -140,18 +140,22 @@ class _CohortTree:
             for limit, quantity in limits.items():
                 if quantity is not None:
                     amount = read_one(manifest, place, quota.name, quantity)
-                    draft.set(limit, {quota.name: amount}, self._flavors.get(flavor, flavor))
+                    others = _of_other_flavors(draft, limit, quota.name)
+                    draft.set(limit, {quota.name: amount + others}, self._flavors.get(flavor, flavor))
 
     def _add_parent(self, manifest: Manifest, cohort: str) -> QuotaGroupDraft:
         draft = self._cohorts[cohort] = self._made.add_group(manifest, cohort, "cohort", is_parent=True)
         return draft
 
 
+def _of_other_flavors(draft: QuotaGroupDraft, limit: str, resource: str) -> Amount:
+    """Return the limit of pods so far: Kueue has one in each flavor, and pods have none here."""
+    return draft.amount(limit, FlavorResource(COUNTS, resource)) or 0
+
+
 def _why_uncounted(resource: str) -> str | None:
     """Return why there is no quota of a resource, or None for one that pods request."""
-    if resource in UNCOUNTED:
-        return "are not counted; keep a ResourceQuota for them"
-    if "/" in resource or resource in _NATIVE or resource.startswith(_HUGE_PAGES):
+    if resource == POD_COUNT or "/" in resource or resource in _NATIVE or resource.startswith(_HUGE_PAGES):
         return None
     return (
         "is left out: no pod requests it by this name. Kueue computes it, by a transformation, or from devices "

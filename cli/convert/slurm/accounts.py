@@ -1,6 +1,6 @@
-"""Slurm's accounts as groups: fairshare is the weight, GrpTRES max, MaxWall maxRunTime, GrpTRESMins budgets.
+"""Slurm's accounts as groups: fairshare is the weight, GrpTRES and GrpJobs max, MaxWall maxRunTime.
 
-What limits users is named.
+GrpTRESMins are budgets. What limits users is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,12 @@ from cli.convert.slurm.records import SlurmRecord
 from cli.convert.slurm.tres import RESOURCES, tres_quantity
 from cli.convert.weights import Weights
 from shared.api.durations import LONGEST, SHORTEST_RUN_TIME, write_duration
+from shared.api.names import WORKLOAD_COUNT
 from shared.quota.model.budgets.budget import write_hours
 from shared.resources import Amount
 
 _MINUTES: Final = "GrpTRESMins"
+_JOBS: Final = "GrpJobs"
 _INHERITED: Final = "parent"
 _DESCRIPTIONS: Final = frozenset({"Description", "Organization", "DefaultAccount", "AdminLevel"})
 _DEFAULTS: Final = {("Fairshare", "1"), ("QOS", "normal"), ("Def QOS", "normal"), ("DefaultQOS", "normal")}
@@ -24,7 +26,7 @@ _WALL: Final = "MaxWallDurationPerJob"
 _TIME: Final = "is left out: budgets of resources times time have no counterpart"
 _RUN: Final = "is left out: a user has no limit of run time of their own; write maxRunTime on a group"
 _JOB: Final = "is left out: a limit of one job has no counterpart; kube's LimitRange bounds pods"
-_NUMBER: Final = "is left out: a number of jobs has no counterpart; a ResourceQuota counts them"
+_NUMBER: Final = "is left out: only jobs that run are counted, and those of a group; write a max of workloads"
 _LOSSES: Final = {
     "GrpTRESRunMins": _TIME,
     "MaxTRESMins": _TIME,
@@ -34,7 +36,6 @@ _LOSSES: Final = {
     "MaxTRES": _JOB,
     "MaxTRESPerJob": _JOB,
     "MaxTRESPerNode": _JOB,
-    "GrpJobs": _NUMBER,
     "GrpSubmitJobs": _NUMBER,
     "MaxJobs": _NUMBER,
     "MaxSubmit": _NUMBER,
@@ -58,6 +59,7 @@ def convert_slurm(records: Sequence[SlurmRecord], made: Conversion) -> None:
         draft = made.add_group(record.manifest, _group_name(record.name), "account")
         named.append(NamedParent(draft, record.name, record.parent))
         _set_max(draft, record, made)
+        _set_number(draft, record)
         _set_run_time(draft, record, made)
         _set_budgets(draft, record, made)
         share = record.options.get("Fairshare", "1")
@@ -95,6 +97,12 @@ def _set_max(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> N
         elif amount != "-1":
             quantity = tres_quantity(resource, amount)
             draft.set("max", {resource: read_one(record.manifest, "GrpTRES", resource, quantity)})
+
+
+def _set_number(draft: QuotaGroupDraft, record: SlurmRecord) -> None:
+    most = record.options.get(_JOBS, "-1")
+    if most != "-1":
+        draft.set("max", {WORKLOAD_COUNT: read_one(record.manifest, _JOBS, WORKLOAD_COUNT, most)})
 
 
 def _set_run_time(draft: QuotaGroupDraft, record: SlurmRecord, made: Conversion) -> None:
@@ -151,7 +159,7 @@ def _hours(resource: str, minutes: Amount) -> str:
 
 def _note_losses(record: SlurmRecord, made: Conversion) -> None:
     for key, value in record.options.items():
-        carried = record.kind == "Account" and key in ("GrpTRES", _MINUTES, "Fairshare", _WALL)
+        carried = record.kind == "Account" and key in ("GrpTRES", _JOBS, _MINUTES, "Fairshare", _WALL)
         if not (carried or key in _DESCRIPTIONS or (key, value) in _DEFAULTS):
             text = _LOSSES.get(key, "has no counterpart and is left out")
             made.note(record.manifest, key, f"{value} {text}")

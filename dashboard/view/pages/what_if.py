@@ -9,6 +9,7 @@ from dashboard.view.pages.group import UnknownName
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.decide.simulate.what_if import Prediction
+from shared.quota.measure.inputs.recount import recounted
 from shared.quota.measure.inputs.world import World
 from shared.quota.model import rules
 from shared.quota.model.in_force import DatedTree
@@ -44,7 +45,7 @@ def what_if(frame: Frame, wanted: Edits) -> Json:
 def _with_tree(world: World, tree: Tree, now: datetime) -> World:
     dated = DatedTree.at(tree, now)
     inactive = rules.inactive_groups(dated.in_force, world.flavors, world.settings.max_depth)
-    return replace(world, inactive=inactive).with_tree(dated)
+    return recounted(replace(world, inactive=inactive).with_tree(dated), world.tree)
 
 
 def _as_data(found: Prediction) -> Json:

@@ -3,11 +3,13 @@
 from typing import Final
 
 from shared.api.crds.parts import (
+    COUNT,
     MAX_ENTRIES,
     MAX_NAME,
     MAX_REQUESTER,
     MAX_WEIGHTS,
     NAME,
+    NOT_COUNTED,
     QUANTITY_OR_PERCENT,
     RULES,
     Schema,
@@ -20,16 +22,21 @@ from shared.api.crds.parts import (
     rule_on_own_keys,
     text,
 )
+from shared.api.names import COUNTED, COUNTS
+from shared.percents import PERCENT
 from shared.resources import OUT_OF_RANGE
 
 COMPARED_ENTRIES: Final = 16
-"""Of longer lists the schema does not compare the entries: that would exceed what the API server spends on a rule."""
+"""Of longer lists the schema does not compare the entries: that would exceed what the API server spends on a rule. Nor
+does it where one of them names counts, which are no part of what must be the same."""
 _TOP_CPU: Final = "9223372036854775.807"
 _TOP: Final = "9223372036854775807"
 _LONG_EXPONENT: Final = r"[eE].{4}"
 """Reading 1e999999999 would keep the API server busy without end: it makes a number of a billion digits."""
 
 
+_BOUNDS: Final = ("min", "max")
+NO_FLAVOR: Final = "counts is no flavor: it stands for that of pods and workloads, which have none; leave flavor out"
 _SAME_OR_NONE: Final = (
     "two entries cover the same resources or none in common: give both the same, or take out of one what both have"
 )
@@ -37,7 +44,7 @@ _SAME_OR_NONE: Final = (
 
 def quotas_schema() -> Schema:
     """Return all entries of a group, unique by flavor."""
-    rules = (_overlapping(field) for field in ("min", "max"))
+    rules = (_overlapping(field) for field in _BOUNDS)
     return listing(
         "In order of preference, one entry per flavor.", _entry_schema(), MAX_ENTRIES, *rules, key=("flavor",)
     )
@@ -50,7 +57,7 @@ def _entry_schema() -> Schema:
             "flavor": {
                 **text("The ResourceFlavor. `default` exists from the start.", maxLength=MAX_NAME),
                 "default": "default",
-                RULES: [name_rule("flavor")],
+                RULES: [name_rule("flavor"), rule("BadField", f"self != '{COUNTS}'", NO_FLAVOR)],
             },
             "min": _amounts(
                 "min",
@@ -65,6 +72,7 @@ def _entry_schema() -> Schema:
                 "weight", "The group's share of what is left over, in proportion, as a quantity. Absent: as max."
             ),
         },
+        _count_of_flavor(),
         _min_above_max(),
         _lending_above_min(),
         *(_uncovered(limit) for limit in ("borrowingLimit", "lendingLimit", "weight")),
@@ -107,7 +115,14 @@ def _amounts(limit: str, description: str) -> Schema:
         f'{limit} names a resource "%s"; write one such as cpu, memory or nvidia.com/gpu',
         "k",
     )
-    return amounts(description, quantity, name, pattern=QUANTITY_OR_PERCENT)
+    whole = rule_on_own_keys(
+        "BadQuantity",
+        f"k in {list(COUNTED)} && !string(self[k]).matches(r'^({COUNT}|{PERCENT})$')",
+        f"{limit} of %s: %s {NOT_COUNTED}",
+        "k",
+        "string(self[k])",
+    )
+    return amounts(description, quantity, name, whole, pattern=QUANTITY_OR_PERCENT)
 
 
 def order_weights() -> Schema:
@@ -127,6 +142,21 @@ def order_weights() -> Schema:
     )
     schema = amounts("How much of the leaf a namespace or user gets in proportion to others. Absent: 1.", weight, name)
     return {**schema, "maxProperties": MAX_WEIGHTS}
+
+
+def _count_of_flavor() -> Schema:
+    """Pods and workloads have no flavor; other limits name only what min or max does."""
+    return rule(
+        "CountOfFlavor",
+        f"self.flavor == 'default' || !({_names_counts('self')})",
+        "names pods or workloads of a flavor, and counts have none: name them in an entry without flavor",
+    )
+
+
+def _names_counts(entry: str) -> str:
+    """CEL for: the entry names pods or workloads in min or max."""
+    named = ((of, " || ".join(f"'{each}' in {entry}.{of}" for each in COUNTED)) for of in _BOUNDS)
+    return " || ".join(f"has({entry}.{of}) && ({counts})" for of, counts in named)
 
 
 def _min_above_max() -> Schema:
@@ -165,15 +195,16 @@ def _overlapping(field: str) -> Schema:
     def each(of: str, call: str, none: str) -> str:
         """`call` on the resources of a's `of` that b covers; the branches, because the estimate takes the dearest."""
         both = f"a.{of}.{call}(k, k in b.min || k in b.max)"
-        in_min, in_max = (f"a.{of}.{call}(k, k in b.{bound})" for bound in ("min", "max"))
+        in_min, in_max = (f"a.{of}.{call}(k, k in b.{bound})" for bound in _BOUNDS)
         return f"(has(b.min) ? (has(b.max) ? {both} : {in_min}) : (has(b.max) ? {in_max} : {none}))"
 
     common = f"has(a.{field}) && {each(field, 'exists', 'false')}"
-    beyond = " || ".join(f"has(a.{of}) && !{each(of, 'all', f'size(a.{of}) == 0')}" for of in ("min", "max"))
+    beyond = " || ".join(f"has(a.{of}) && !{each(of, 'all', f'size(a.{of}) == 0')}" for of in _BOUNDS)
+    is_not_compared = f"size(self) > {COMPARED_ENTRIES} || self.exists(q, {_names_counts('q')})"
     return {
         **rule(
             "OverlappingEntries",
-            f"size(self) > {COMPARED_ENTRIES} || !self.exists(a, self.exists(b, {common} && ({beyond})))",
+            f"{is_not_compared} || !self.exists(a, self.exists(b, {common} && ({beyond})))",
             f"two entries have something in common and not all; {_SAME_OR_NONE}",
         ),
         "messageExpression": _overlapping_message(field, each(field, "all", "true")),

@@ -20,6 +20,7 @@ from shared.api.crds.parts import (
     text,
     word,
 )
+from shared.api.names import COUNTS
 
 COLUMNS: Final = (
     ("Labels", ".spec.nodeLabels", "string", 0),
@@ -50,6 +51,11 @@ def flavor_schema() -> Schema:
             "BadName",
             f"size(self.metadata.name) <= {MAX_NAME}",
             f"a flavor's name is a label value: at most {MAX_NAME} characters",
+        ),
+        rule(
+            "BadName",
+            f"self.metadata.name != '{COUNTS}'",
+            f"{COUNTS} stands for the flavor of pods and workloads, which have none; choose another name",
         ),
     )
 

@@ -33,6 +33,8 @@ RESOURCE_NAME: Final = (
 LABEL_VALUE: Final = r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 QUANTITY: Final = r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$"
 QUANTITY_OR_PERCENT: Final = rf"{QUANTITY}|^{PERCENT}$"
+COUNT: Final = "[0-9]{1,10}"
+NOT_COUNTED: Final = "is not a whole number of pods or workloads; write one such as 20, without a unit"
 _NOT_TOO_LONG: Final = (
     r"!self.matches('[0-9]{7}[.0-9]*h|[0-9]{9}[.0-9]*m($|[^s])')"
     f" && duration(self) <= duration('{LONGEST_TEXT}')"

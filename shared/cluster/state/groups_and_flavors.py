@@ -12,6 +12,7 @@ from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.budgets.written import spent_as_shown
 from shared.quota.measure.inputs.world import World
+from shared.quota.model.counts.entries import counts_on_path
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.in_force import DatedTree
 from shared.quota.model.membership import admits, has_own_label, is_bound_elsewhere, path_of, selector_of
@@ -118,7 +119,7 @@ class GroupsAndFlavors:
     def _admittance(self, name: str) -> tuple[object, ...]:
         """Return what determines which namespaces and admissions the group admits."""
         path = [(group.name, *_flavors(group)) for group in path_of(self.group, name) if group.name != ROOT]
-        return (selector_of(self.group, name), *path)
+        return (selector_of(self.group, name), counts_on_path(self.group, name), *path)
 
 
 def _generation(record: GroupStatusRecord | None) -> int:

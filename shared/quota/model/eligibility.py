@@ -14,7 +14,7 @@ from typing import Final
 from shared.api.core.placement import ANYWHERE, Placement, Requirement, Taint, Toleration
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import NodeShortage
-from shared.quota.model.tree import DEFAULT_FLAVOR, Entry
+from shared.quota.model.tree import UNLABELLED_FLAVORS, Entry
 from shared.quota.model.workload import PodSet, Workload
 from shared.resources import Amount
 
@@ -136,8 +136,8 @@ def why_not_named(workload: Workload, name: str, choice: Codependent) -> str | N
 
 
 def flavor_of_name(name: str, flavors: Mapping[str, Flavor]) -> Flavor | None:
-    """Return the flavor; `default` exists also before its object does."""
-    return flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
+    """Return the flavor; `default` exists also before its object does, and counts have none."""
+    return flavors.get(name) or (Flavor(name) if name in UNLABELLED_FLAVORS else None)
 
 
 def why_not_placed(placement: Placement, flavor: Flavor) -> str | None:

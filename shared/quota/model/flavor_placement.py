@@ -12,10 +12,10 @@ from shared.api.core.placement import Placement, read_placement
 from shared.api.core.pod import PodSpec
 from shared.api.injection import without_injected
 from shared.api.names import FLAVOR_LABEL
-from shared.quota.model.eligibility import codependent_sets
+from shared.quota.model.eligibility import codependent_sets, flavor_of_name
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.groups.names import shortened
-from shared.quota.model.tree import DEFAULT_FLAVOR, Amounts, Group
+from shared.quota.model.tree import Amounts, Group
 
 
 def conflicts(placement: Placement, flavors: Iterable[Flavor]) -> list[str]:
@@ -51,7 +51,7 @@ def find_flavors(names: Iterable[str], flavors: Mapping[str, Flavor]) -> tuple[l
     """Return the flavors of these names in order, and the names for which there is none; `default` is always there."""
     found, absent = [], []
     for name in dict.fromkeys(names):
-        flavor = flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
+        flavor = flavor_of_name(name, flavors)
         if flavor is None:
             absent.append(name)
         else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 
+from shared.api.names import WORKLOAD_COUNT
 from shared.quota.model.devices.resources import DeviceResources
 from shared.resources import Amount, FlavorResource
 
@@ -196,6 +197,9 @@ class QuotaSettings:
         return any((flavor, resource) == key for flavor, resource, _ in self.capacity)
 
     def is_promised(self, key: FlavorResource) -> bool:
-        """Return whether root's capacity of the key is what the first level is promised."""
+        """Return whether root's capacity of the key is what the first level is promised; that of a count is no bound.
+
+        No node says then how much there is, so percents are shares of root's own max.
+        """
         is_of_groups = self.capacity_source is CapacitySource.GROUPS or self.is_of_devices(key.resource)
-        return is_of_groups and not self.is_given(key)
+        return (is_of_groups or key.resource == WORKLOAD_COUNT) and not self.is_given(key)

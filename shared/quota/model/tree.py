@@ -17,6 +17,7 @@ from typing import Final
 
 from shared.api.core.selectors import LabelSelector
 from shared.api.json.unread import Unread
+from shared.api.names import COUNTS
 from shared.percents import Percent
 from shared.quota.model.budgets.budget import Budget, SpentBudget
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
@@ -27,6 +28,8 @@ SYSTEM: Final = "system"
 DEFAULT: Final = "default"
 BUILT_IN: Final = frozenset({ROOT, SYSTEM, DEFAULT})
 DEFAULT_FLAVOR: Final = "default"
+UNLABELLED_FLAVORS: Final = frozenset({DEFAULT_FLAVOR, COUNTS})
+"""Flavors that exist, without labels, also where there is no object of them."""
 
 UTC_NAME: Final = "UTC"
 
@@ -255,6 +258,16 @@ class Tree:
             if parent is not None:
                 found.setdefault(parent, []).append(name)
         return {parent: tuple(names) for parent, names in found.items()}
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """The counts that some group names."""
+        found: frozenset[str] = frozenset()
+        for group in self.groups.values():
+            for entry in group.quotas:
+                if entry.flavor == COUNTS:
+                    found |= entry.covered
+        return found
 
     @cached_property
     def has_percents(self) -> bool:

@@ -91,15 +91,11 @@ def test_queues_of_yunikorn_keep_their_paths_apart(tmp_path: Path) -> None:
         "sci-batch": "sci",
     }
     assert made.spec("eng")["quotas"] == [{"min": {"cpu": "8", "memory": "16Gi"}, "max": {"cpu": "16"}}]
-    assert made.spec("eng-batch")["quotas"][0]["min"] == {"cpu": "500m", "memory": "0"}
+    assert made.spec("eng-batch")["quotas"] == [{"min": {"cpu": "500m", "memory": "0"}, "max": {"workloads": "5"}}]
     assert [each.partition("queues.yaml]: ")[2] for each in made.notes] == [
         "partition gpu is left out: give its nodes a flavor",
         "placementrules has no counterpart and is left out",
         "limits of root.eng.batch is left out: limits of users and groups have no counterpart",
-        (
-            "maxapplications of root.eng.batch is left out: a number of applications has no counterpart; "
-            "keep a ResourceQuota"
-        ),
     ]
     assert made.of_kind("Pod")[0]["metadata"]["labels"] == {"quotree.dev/group": "sci-batch"}
     assert made.check(tmp_path)[0] == 0

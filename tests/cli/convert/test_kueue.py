@@ -197,10 +197,6 @@ spec: {containers: [{name: main, image: none}]}
             "spec.preemption.withinClusterQueue: becomes LowerPriority: equal priority is not preempted",
         ),
         (
-            {"resourceGroups": quotas(cpu=1, pods=5)},
-            "spec.resourceGroups[0].flavors[0]: pods are not counted; keep a ResourceQuota for them",
-        ),
-        (
             {
                 "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "spot"}, {"name": "reserved"}]}],
                 "flavorFungibility": {"preference": "PreemptionOverBorrowing"},
@@ -216,6 +212,21 @@ spec: {containers: [{name: main, image: none}]}
 def test_differences_are_noted(tmp_path: Path, spec: dict[str, Any], note: str) -> None:
     made = Converted(tmp_path, queue("vision", **spec) + local_queue("one", "vision"), "--strict")
     assert (made.exit_code, [each.partition("vision ")[2] for each in made.notes]) == (1, [note])
+
+
+def test_pods_of_all_flavors_are_counted_together(tmp_path: Path) -> None:
+    (spot,), (reserved,) = (quotas(flavor, cpu=4, pods=5)[0]["flavors"] for flavor in ("spot", "reserved"))
+    both = [{"coveredResources": ["cpu", "pods"], "flavors": [spot, reserved]}]
+    flavors = kueue("ResourceFlavor", "spot", {"nodeLabels": {"a": "b"}}) + kueue(
+        "ResourceFlavor", "reserved", {"nodeLabels": {"a": "c"}}
+    )
+    made = Converted(tmp_path, flavors + queue("vision", resourceGroups=both))
+    assert made.spec("vision")["quotas"] == [
+        {"flavor": "spot", "min": {"cpu": "4"}},
+        {"flavor": "reserved", "min": {"cpu": "4"}},
+        {"min": {"pods": "10"}},
+    ]
+    assert made.check(tmp_path)[0] == 0
 
 
 def test_queue_that_preempts_nothing_of_its_own_keeps_that(tmp_path: Path) -> None:

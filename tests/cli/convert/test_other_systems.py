@@ -231,7 +231,8 @@ def test_resource_quotas_of_a_namespace_become_one_leaf_with_the_lowest_numbers(
     made = Converted(tmp_path, RESOURCE_QUOTA)
     assert made.check(tmp_path)[0] == 0
     amounts = {"cpu": "3", "memory": "8Gi"}
-    assert made.spec("web") == {"quotas": [{"min": amounts, "max": amounts}], "namespaceSelector": only("web")}
+    quotas = [{"min": amounts, "max": {**amounts, "pods": "10"}}]
+    assert made.spec("web") == {"quotas": quotas, "namespaceSelector": only("web")}
     assert made.of_kind("Namespace") == [
         {
             "apiVersion": "v1",
@@ -241,7 +242,6 @@ def test_resource_quotas_of_a_namespace_become_one_leaf_with_the_lowest_numbers(
     ]
     assert [note.split(" ", 2)[2] for note in made.notes] == [
         "spec.hard[limits.cpu]: is not counted: keep a ResourceQuota for it",
-        "spec.hard[pods]: is not counted: keep a ResourceQuota for it",
         "spec.hard[requests.storage]: is not counted: keep a ResourceQuota for it",
         "spec.scopes: is about some pods only: write a leaf for them, or keep the ResourceQuota",
     ]

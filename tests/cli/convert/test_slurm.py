@@ -10,7 +10,7 @@ DUMP = """# To edit this file start with a cluster line for the new cluster
 Cluster - 'hpc':Fairshare=1:QOS='normal'
 Parent - 'root'
 User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
-Account - 'physics':Description='physics':Organization='science':Fairshare=30:GrpTRES=cpu=100,mem=4000,gres/gpu=8
+Account - 'physics':Description='physics':Organization='s':Fairshare=30:GrpJobs=20:GrpTRES=cpu=100,mem=4000,gres/gpu=8
 Account - 'bio_lab':Description='bio':Organization='science':Fairshare=10:GrpTRESMins=cpu=5000:GrpTRES=license/x=2
 Parent - 'physics'
 Account - 'theory':Description='t':Organization='science':Fairshare=parent
@@ -34,7 +34,7 @@ def test_accounts_of_a_dump_become_groups_with_their_shares(tmp_path: Path) -> N
         "theory": "physics",
     }
     (physics,) = made.spec("physics")["quotas"]
-    assert physics["max"] == {"cpu": "100", "memory": "4000Mi", "nvidia.com/gpu": "8"}
+    assert physics["max"] == {"cpu": "100", "memory": "4000Mi", "nvidia.com/gpu": "8", "workloads": "20"}
     assert [made.spec(name)["quotas"][0]["weight"]["cpu"] for name in ("physics", "bio-lab")] == ["30", "10"]
     assert made.notes == [
         (

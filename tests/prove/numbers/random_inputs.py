@@ -10,6 +10,7 @@ from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, QueueOrder, Stop
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Turn, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
+from tests.prove.numbers.counts import COUNTS, counting, drawn_counts
 from tests.prove.numbers.percents import with_percents
 from tests.prove.numbers.placements import random_flavor, random_nodes, random_placement
 from tests.prove.random_draw import Dice
@@ -54,8 +55,19 @@ def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceI
         past_use=random_past_use(dice, shape, tree) if dice.chance(60) else {},
     )
     inputs = in_turns(dice, inputs) if dice.chance(30) else inputs
+    inputs = with_counts(dice, inputs) if dice.chance(30) else inputs
     inputs = replace(inputs, tree=with_percents(dice, inputs.tree)) if dice.chance(30) else inputs
     return with_turns(dice, inputs) if dice.chance(50) else inputs
+
+
+def with_counts(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:
+    """The same in a tree in which some groups count pods and workloads."""
+    tree = drawn_counts(dice, inputs.tree)
+    unmanaged = dict(inputs.unmanaged)
+    if not inputs.from_groups and dice.chance(40):
+        unmanaged[FlavorResource(COUNTS, "pods")] = dice.between(0, 5)
+    workloads = tuple(counting(tree, each) for each in inputs.workloads)
+    return replace(inputs, tree=tree, workloads=workloads, unmanaged=unmanaged)
 
 
 def in_turns(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:

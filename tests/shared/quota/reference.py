@@ -17,7 +17,7 @@ from shared.resources import FlavorResource
 from tests.shared.quota.reference_choice import choices, codependent_sets, fits_a_node, is_uncovered, parts
 from tests.shared.quota.reference_division import Sibling, divide, divide_exactly
 from tests.shared.quota.reference_inputs import ReferenceInputs
-from tests.shared.quota.reference_limits import Limits
+from tests.shared.quota.reference_limits import COUNTS, NO_BOUND, Limits
 
 Spent = Mapping[tuple[str, FlavorResource], int]
 
@@ -102,14 +102,14 @@ class Reference(Limits):
 
     def possible(self, work: Workload) -> list[Mapping[FlavorResource, int]]:
         """What the work takes in each way in which it may some day run: a flavor per pod set and codependent set."""
-        entries = self.tree[work.group].quotas
+        entries = self.entries(work.group)
         if is_uncovered(work, entries, self.inputs.settings):
             return []
         sets = [(part, wanted) for part in parts(work) for wanted in codependent_sets(part, entries)]
         offers = [
             [
                 flavor
-                for flavor in choices(work, part, wanted, entries, self.inputs.flavors)
+                for flavor in choices(work, part, wanted, entries, self.flavors)
                 if self.fits_a_node(part, flavor, wanted, entries)
             ]
             for part, wanted in sets
@@ -127,14 +127,14 @@ class Reference(Limits):
         """Whether each pod set's flavors agree on every label."""
         labels: dict[tuple[str, str], str] = {}
         for (part, _), flavor in zip(sets, chosen, strict=True):
-            for label, value in self.inputs.flavors[flavor].node_labels.items():
+            for label, value in self.flavors[flavor].node_labels.items():
                 if labels.setdefault((part.name, label), value) != value:
                     return False
         return True
 
     def fits_a_node(self, part: PodSet, flavor: str, wanted: frozenset[str], entries: Sequence[Entry]) -> bool:
         """Whether one pod, by these resources and what no entry covers, fits a node that takes pods; if known."""
-        if self.inputs.from_groups or any(key.flavor == flavor for key in self.inputs.capacity):
+        if self.inputs.from_groups or flavor == COUNTS or any(key.flavor == flavor for key in self.inputs.capacity):
             return True
         covered = frozenset[str]().union(*(entry.covered for entry in entries))
         nodes = [node for node in self.inputs.nodes if node.takes_pods and self.flavor_of(node) == flavor]
@@ -204,7 +204,7 @@ class Reference(Limits):
             if not self.inputs.from_groups:
                 system = self.used(SYSTEM, key) if SYSTEM in self.tree else 0
                 taken = system + self.inputs.unmanaged.get(key, 0)
-            return max(0, self.capacity(key) - taken)
+            return NO_BOUND if self.capacity(key) == NO_BOUND else max(0, self.capacity(key) - taken)
         parent = self.tree[name].parent
         assert parent is not None
         return divide(self.runtime(parent, key), self.siblings(parent, key))[name]

@@ -1,15 +1,19 @@
 """The limits of all groups, as written and as inherited, and the capacity of root; half of the reference engine."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from math import floor
 
 from shared.percents import WHOLE
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Entry
 from shared.resources import FlavorResource
 from tests.shared.quota.reference_inputs import ReferenceInputs
+
+COUNTS = "counts"
+NO_BOUND = 2**63 - 1
 
 
 class Limits:
@@ -18,6 +22,8 @@ class Limits:
     def __init__(self, inputs: ReferenceInputs) -> None:
         self.inputs = inputs
         self.tree = inputs.tree
+        self.flavors = {**inputs.flavors, COUNTS: Flavor(COUNTS)}
+        self._entries = {name: tuple(self._entries_of(name)) for name in inputs.tree.groups}
         self.groups = tuple(
             name for name in sorted(inputs.tree.groups) if inputs.tree.reaches_root(name) and name != SYSTEM
         )
@@ -29,14 +35,29 @@ class Limits:
         quotas = (
             FlavorResource(entry.flavor, resource)
             for name in self.groups
-            for entry in self.tree[name].quotas
+            for entry in self.entries(name)
             for resource in entry.covered
         )
         return set(quotas) | set(self.inputs.capacity)
 
+    def entries(self, name: str) -> tuple[Entry, ...]:
+        """What the group has: its own entries, and of counts what a group above or below names."""
+        return self._entries[name]
+
+    def _entries_of(self, name: str) -> Iterator[Entry]:
+        yield from self.tree[name].quotas
+        others = () if name in (ROOT, SYSTEM) else (*self.tree.path(name), *self.tree.subtree(name))
+        for resource in ("pods", "workloads"):
+            if not self._names(name, resource) and any(self._names(other, resource) for other in others):
+                yield Entry(COUNTS, min={resource: 0})
+
+    def _names(self, name: str, count: str) -> bool:
+        entry = self.tree[name].entry(COUNTS)
+        return entry is not None and count in entry.covered
+
     def _entry(self, name: str, key: FlavorResource) -> Entry | None:
-        entry = self.tree[name].entry(key.flavor)
-        return entry if entry is not None and key.resource in entry.covered else None
+        found = (entry for entry in self.entries(name) if entry.flavor == key.flavor and key.resource in entry.covered)
+        return next(found, None)
 
     def covers(self, name: str, key: FlavorResource) -> bool:
         return self._entry(name, key) is not None
@@ -76,7 +97,8 @@ class Limits:
         parent = self.tree[name].parent or ROOT
         if parent == ROOT:
             most = self._amount(ROOT, key, "max")
-            if self.inputs.from_groups and key not in self.inputs.capacity:
+            is_of_nodes = not self.inputs.from_groups and key.resource != "workloads"
+            if not is_of_nodes and key not in self.inputs.capacity:
                 return most or 0
             whole = self._source(key, of_closed=True)
             return whole if most is None else min(whole, most)
@@ -128,6 +150,8 @@ class Limits:
         """Root's capacity before its own max; maybe with the nodes that take no pods."""
         if key in self.inputs.capacity:
             return self.inputs.capacity[key]
+        if key.flavor == COUNTS:
+            return self._counted_by_nodes(of_closed=of_closed) if key.resource == "pods" else NO_BOUND
         if self.inputs.from_groups:
             return sum(self.min(child, key) for child in self.children(ROOT))
         return sum(
@@ -135,6 +159,20 @@ class Limits:
             for node in self.inputs.nodes
             if (of_closed or node.takes_pods) and self.flavor_of(node) == key.flavor
         )
+
+    def _counted_by_nodes(self, *, of_closed: bool) -> int:
+        """How many pods there can be on the nodes of all flavors; no bound where nobody says."""
+        if self.inputs.from_groups or (self.inputs.capacity and not self.inputs.nodes):
+            return NO_BOUND
+        is_of_some = (
+            "default" not in self.inputs.flavors
+        )  # else that exists without an object, and takes all the others
+        nodes = (
+            node
+            for node in self.inputs.nodes
+            if (of_closed or node.takes_pods) and (is_of_some or self.flavor_of(node) is not None)
+        )
+        return sum(node.allocatable.get("pods", 0) for node in nodes)
 
     def flavor_of(self, node: ClusterNode) -> str | None:
         """The one flavor the node counts for: most labels first, then the first name."""

@@ -88,7 +88,8 @@ class EarlyStops:
             self.delays.begin(key)
             stopping = _stopping(before, after)
             eviction = before.eviction or stopping.eviction
-            return replace(stopping, eviction=eviction, request=before.request, pod_sets=before.pod_sets)
+            stopping = replace(stopping, eviction=eviction, request=before.request)
+            return replace(stopping, pods=before.pods, pod_sets=before.pod_sets)
         if after.is_pending:
             self.forget(key)
         return after

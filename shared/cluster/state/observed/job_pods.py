@@ -32,6 +32,11 @@ class PodSums:
     """Until when each of the deleted ones has to have ended."""
 
     @property
+    def pods(self) -> int:
+        """How many there are."""
+        return self.active + self.terminating
+
+    @property
     def request(self) -> Amounts:
         """The request of all of them."""
         return add_up((self.active_request, self.terminating_request))
@@ -168,11 +173,19 @@ def request_of_active(job: Job, declared: Amounts, sums: PodSums) -> Amounts:
     was made to request 3: 5 for these, 1 for the fourth, 6 in all. Never less than `declared`, unless terminating pods
     must end before they are replaced (podReplacementPolicy Failed): then those are not counted twice.
     """
-    wanted = job.pods_left
-    delayed = sums.terminating if job.spec.pod_replacement_policy == "Failed" else 0
-    missing = max(0, wanted - sums.active - delayed)
+    wanted, missing, delayed = job.pods_left, pods_to_be_made(job, sums), _delayed(job, sums)
     one = {resource: amount // wanted for resource, amount in declared.items()} if wanted else {}
     expected = {resource: amount * missing for resource, amount in one.items()}
     floor = {resource: amount * max(0, wanted - delayed) for resource, amount in one.items()}
     total = highest(add_up((sums.active_request, expected)), floor)
     return {resource: amount for resource, amount in total.items() if amount}
+
+
+def pods_to_be_made(job: Job, sums: PodSums) -> int:
+    """Return how many pods a running Job can still make at once."""
+    return max(0, job.pods_left - sums.active - _delayed(job, sums))
+
+
+def _delayed(job: Job, sums: PodSums) -> int:
+    """Return how many of its pods must end before others take their place."""
+    return sums.terminating if job.spec.pod_replacement_policy == "Failed" else 0

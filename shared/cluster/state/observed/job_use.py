@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from shared.api.core.job import Job
-from shared.cluster.state.observed.job_pods import PodSums, highest, request_of_active
+from shared.cluster.state.observed.job_pods import PodSums, highest, pods_to_be_made, request_of_active
 from shared.cluster.state.observed.terminating import as_terminating
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Workload
@@ -26,13 +26,15 @@ def use_of_job(job: Job, workload: Workload, sums: PodSums | None, last: Workloa
         # The start time of a Job under deletion is never reset: without pods it has ended.
         return Use(None if job.metadata.is_deleting and workload.is_evicting else workload)
     if workload.is_evicting:
-        return Use(replace(workload, request=highest(workload.request, sums.request)))
+        most = max(workload.pods, sums.pods)
+        return Use(replace(workload, request=highest(workload.request, sums.request), pods=most))
     if workload.is_pending:
-        return Use(workload, None if last is None else _beside(last, sums.request))
-    counted = replace(workload, request=request_of_active(job, workload.request, sums))
-    return Use(counted, _beside(workload, sums.terminating_request))
+        return Use(workload, None if last is None else _beside(last, sums.request, sums.pods))
+    request, pods = request_of_active(job, workload.request, sums), sums.active + pods_to_be_made(job, sums)
+    return Use(
+        replace(workload, request=request, pods=pods), _beside(workload, sums.terminating_request, sums.terminating)
+    )
 
 
-def _beside(workload: Workload, request: Amounts) -> Workload | None:
-    left = as_terminating(replace(workload, claim=None), request)
-    return left if left is not None and left.request else None
+def _beside(workload: Workload, request: Amounts, pods: int) -> Workload | None:
+    return as_terminating(replace(workload, claim=None), request, pods) if pods else None

@@ -19,17 +19,18 @@ ORPHANED: Final = "OrphanedClaim"
 """The kind of a deleted victim whose preemptor still waits. It uses and requests nothing."""
 
 
-def as_terminating(workload: Workload, request: Amounts | None = None) -> Workload | None:
+def as_terminating(workload: Workload, request: Amounts | None = None, pods: int | None = None) -> Workload | None:
     """Return what a Job leaves while its pods run; None: it was never admitted, so that its pods are not counted.
 
-    It counts as evicting: for every start, and for no eviction. `request`: of those pods; None: the workload's.
+    It counts as evicting: for every start, and for no eviction. `request`, `pods`: of those pods; None: the workload's.
     """
     if workload.admission is None:
         return None
     ending = workload.eviction or Eviction(EvictionReason.SUSPENDED, workload.admission.since)
     request = workload.request if request is None else request
+    pods = workload.pods if pods is None else pods
     kind = f"{TERMINATING}/{workload.uid}"
-    return replace(workload, kind=kind, eviction=ending, request=request, notice=None, turn=None)
+    return replace(workload, kind=kind, eviction=ending, request=request, pods=pods, notice=None, turn=None)
 
 
 def is_orphaned(workload: Workload) -> bool:
@@ -50,7 +51,9 @@ class OrphanedClaims:
         left = f"claim on {key}"
         self._keys.setdefault(gone.claim.preemptor_id, set()).add(left)
         kind = f"{ORPHANED}/{gone.uid}"
-        return left, replace(gone, kind=kind, request={}, admission=None, notice=None, turn=None, hold=True)
+        return left, replace(
+            gone, kind=kind, request={}, pods=0, pod_sets=(), admission=None, notice=None, turn=None, hold=True
+        )
 
     def served(self, preemptor: Workload | None, is_assumed: bool) -> Iterator[str]:
         """Yield the keys of this preemptor's claims that end because its start has been observed."""

@@ -82,7 +82,7 @@ class OwnersOfPods:
         self._finished.add(key)
         self._index.added_or_removed.add(key)
         workload, sums = self._index.workload(key), self._job_pods.sums(key)
-        left = as_terminating(workload, sums.request) if workload is not None and sums is not None else None
+        left = None if workload is None or sums is None else as_terminating(workload, sums.request, sums.pods)
         if left is not None:
             self._terminating.add(key)
         self._lose(key, left)
@@ -125,7 +125,7 @@ class OwnersOfPods:
             self._readings.put(key, None)
             self.judge_strays(key)
         else:
-            self._readings.put(key, replace(workload, request=sums.request))
+            self._readings.put(key, replace(workload, request=sums.request, pods=sums.pods))
 
     def judge_strays(self, key: str) -> None:
         """Look again whether the owner accounts for its pods."""

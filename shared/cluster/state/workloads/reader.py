@@ -10,6 +10,8 @@ from shared.cluster.state.observed.job_pods import PodSums
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.admissions import why_no_admission
+from shared.quota.model.counts.entries import counts_on_path
+from shared.quota.model.counts.requests import with_counts_requested
 from shared.quota.model.devices.flavors import with_all_devices
 from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.read.jobs import ObjectState, PodRequest, Reading
@@ -86,9 +88,10 @@ class WorkloadReader:
         """The request of a pod, computed once for all that are alike."""
         return self._requests.of
 
-    def with_all_devices(self, workload: Workload) -> Workload:
-        """Return the workload as it counts, including devices that it was not started with."""
-        return with_all_devices(workload, self.group_of(workload.group), self.settings)
+    def as_counted(self, workload: Workload) -> Workload:
+        """Return the workload as it counts: with devices that it was not started with, and what its group counts."""
+        found = with_all_devices(workload, self.group_of(workload.group), self.settings)
+        return with_counts_requested(found, counts_on_path(self.group_of, workload.group))
 
     def pod_set_of(self, pod: Pod) -> str:
         """Return the set that a pod of a group with several belongs to."""

@@ -48,6 +48,7 @@ class WorkloadReadings:
             return
         objects = self.overlay.unwritten.over(key, self.objects.store.all_of(key))
         if not objects:
+            self.put(key, self.index.workload(key))  # Its group can count other things than before.
             return
         try:
             self._read(key, objects)
@@ -142,7 +143,7 @@ class WorkloadReadings:
         if use is None:
             return workload
         self.put(beside(key), use.beside)
-        if use.beside is None and (use.counted is None or use.counted.request == workload.request):
+        if use.beside is None and (use.counted is None or use.counted == workload):
             self.unlike_declared.discard(key)
         else:
             self.unlike_declared.add(key)
@@ -156,7 +157,7 @@ class WorkloadReadings:
         """Count this workload under the key from now on; None: nothing."""
         for served in self.overlay.orphaned.served(workload, key in self.overlay.assumptions):
             self.put(served, None)
-        workload = None if workload is None else self.reader.with_all_devices(workload)
+        workload = None if workload is None else self.reader.as_counted(workload)
         workload = self.faults.in_place_of(WORKLOAD, key, workload)
         if self.faults.is_aside(WORKLOAD, key):
             self.follow_ups.unadmitted_running.pop(key, None)

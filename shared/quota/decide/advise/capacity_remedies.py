@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from shared.api.names import WORKLOAD_COUNT
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction, raise_by
 from shared.quota.decide.advise.search import Search
@@ -115,10 +116,10 @@ class CapacityRemedies:
         return replace(raise_by(RemedyAction.ADD_CAPACITY, "", key, found), also=also)
 
     def _capacity_keys(self) -> Sequence[FlavorResource]:
-        """Return the keys whose capacity is not just the sum of the first level's min."""
+        """Return the keys whose capacity is not just what some group's limit says."""
         settings = self._search.world.settings
         if settings.capacity_source is CapacitySource.NODES:
-            return self._search.keys
+            return [key for key in self._search.keys if key.resource != WORKLOAD_COUNT]
         given = {(flavor, resource) for flavor, resource, _ in settings.capacity}
         return [key for key in self._search.keys if key in given]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import gcd
 from typing import Final
 
+from shared.api.names import COUNTS
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.smallest import SmallestNumber, amounts_written, rounded_up, smallest
 from shared.quota.decide.advise.starting import Trial
@@ -15,6 +16,7 @@ from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.settings import CapacitySource
+from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
@@ -35,7 +37,7 @@ class Search:
         self._worlds = (world,) if world is snapshot.world else (world, trial.at_rest(world))
         self.workload = explanation.workload
         self.explanation = explanation
-        self.keys = tuple(dict.fromkeys(_keys(world, self.workload)))
+        self.keys = tuple(dict.fromkeys(_keys(snapshot.tree, self.workload)))
         """The keys that the workload could take."""
         self._trial = trial
         bindings = [each.binding for each in explanation.flavors if each.binding is not None]
@@ -121,10 +123,10 @@ class Search:
         return requested + promised + self.snapshot.capacity.get(key, 0)
 
 
-def _keys(world: World, workload: Workload) -> Iterator[FlavorResource]:
-    group = world.tree.get(workload.group)
+def _keys(tree: Tree, workload: Workload) -> Iterator[FlavorResource]:
+    group = tree.get(workload.group)
     for entry in group.quotas if group is not None else ():
-        if workload.only_flavor in (None, entry.flavor):
+        if workload.only_flavor in (None, entry.flavor) or entry.flavor == COUNTS:
             for resource in sorted(entry.covered):
                 if workload.request.get(resource, 0) > 0:
                     yield FlavorResource(entry.flavor, resource)

@@ -1,24 +1,27 @@
 """How much root has to divide: nodes or the first level's mins, capped by root's own max, less what is used outside.
 
 A node counts for one flavor: of those whose labels it carries the one with the most labels, ties by name. No node says
-which devices claims may take: of these root has its own max, or else the first level's mins.
+which devices claims may take: of these root has its own max, or else the first level's mins. Nothing else
+bounds how many workloads there are.
 
 See docs/specification.md §3.6.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
+from shared.api.names import COUNTS, POD_COUNT, WORKLOAD_COUNT
 from shared.percents import share_out
 from shared.quota.model.amounts.resolution import Base, base_of_root, min_in, resolve
+from shared.quota.model.counts.entries import with_counts
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Group, Tree
-from shared.resources import Amount, FlavorResource, sum_amounts
+from shared.resources import MAX_AMOUNT, Amount, FlavorResource, sum_amounts
 
-UNCOUNTED: Final = frozenset({"pods"})
-"""What nodes offer and no group has quota for."""
+UNBOUNDED: Final = MAX_AMOUNT
+"""The capacity of a count that nothing bounds."""
 
 Capacity = Mapping[FlavorResource, Amount]
 NO_MORE: Final[Capacity] = {}
@@ -67,12 +70,12 @@ def capacity_of_nodes(
         flavor = matcher.flavor_of(node.labels) if offered else None
         if flavor is not None:
             by_flavor.setdefault(flavor, []).append(offered)
-    return {
-        FlavorResource(flavor, resource): amount
-        for flavor, offers in by_flavor.items()
-        for resource, amount in sum_amounts(offers).items()
-        if resource not in UNCOUNTED
-    }
+    found: dict[FlavorResource, Amount] = {}
+    for flavor, offers in by_flavor.items():
+        for resource, amount in sum_amounts(offers).items():
+            key = FlavorResource(COUNTS if resource == POD_COUNT else flavor, resource)
+            found[key] = found.get(key, 0) + amount
+    return found
 
 
 def capacity_of_groups(tree: Tree) -> dict[FlavorResource, Amount]:
@@ -95,8 +98,24 @@ def capacity_of_devices(tree: Tree, settings: QuotaSettings) -> dict[FlavorResou
     return {key: amount for key, amount in found.items() if settings.is_of_devices(key.resource)}
 
 
+def _with_counts(
+    found: dict[FlavorResource, Amount], tree: Tree, settings: QuotaSettings, nodes: Collection[ClusterNode]
+) -> dict[FlavorResource, Amount]:
+    """Return capacity with that of the counts that some group names: the pods that nodes take, and no bound of others.
+
+    Where nodes do not decide, or none is given beside capacity by hand, pods have no bound either.
+    """
+    on_nodes = found.pop(_PODS, 0)
+    is_of_nodes = settings.capacity_source is CapacitySource.NODES and (bool(nodes) or not settings.capacity)
+    counts = {POD_COUNT: on_nodes if is_of_nodes else UNBOUNDED, WORKLOAD_COUNT: UNBOUNDED}
+    return {**found, **{FlavorResource(COUNTS, name): counts[name] for name in sorted(tree.counts)}}
+
+
+_PODS: Final = FlavorResource(COUNTS, POD_COUNT)
+
+
 def compute_capacity(
-    tree: Tree, flavors: Mapping[str, Flavor], nodes: Iterable[ClusterNode], settings: QuotaSettings
+    tree: Tree, flavors: Mapping[str, Flavor], nodes: Collection[ClusterNode], settings: QuotaSettings
 ) -> dict[FlavorResource, Amount]:
     """Root's capacity: from its source, replaced by keys given by hand, and capped by root's own max.
 
@@ -108,27 +127,31 @@ def compute_capacity(
         found = _from_nodes(capacity_of_nodes(nodes, flavors), settings)
         if settings.devices is not None:
             found.update(capacity_of_devices(tree, settings))
-    return _bounded(found, tree[ROOT], settings)
+    return _bounded(_with_counts(found, tree, settings, nodes), tree[ROOT], settings)
 
 
 def resolved_tree(  # noqa: PLR0913, PLR0917
     tree: Tree,
     flavors: Mapping[str, Flavor],
-    nodes: Iterable[ClusterNode],
+    nodes: Collection[ClusterNode],
     settings: QuotaSettings,
     previous: Tree | None = None,
     more: Capacity = NO_MORE,
 ) -> Tree:
-    """Return the tree with the amounts of its percents, and `more` capacity; known objects where nothing changed."""
+    """Return the tree with its counts and the amounts of its percents, those with `more` capacity.
+
+    What has not changed is the same object as in `previous`.
+    """
+    counted = with_counts(tree, previous)
     if not tree.has_percents:
-        return tree
-    return resolve(tree, percent_base(tree, flavors, nodes, settings, more), previous)
+        return counted
+    return resolve(counted, percent_base(counted, flavors, nodes, settings, more), previous)
 
 
 def percent_base(
     tree: Tree,
     flavors: Mapping[str, Flavor],
-    nodes: Iterable[ClusterNode],
+    nodes: Collection[ClusterNode],
     settings: QuotaSettings,
     more: Capacity = NO_MORE,
 ) -> Base:
@@ -140,7 +163,7 @@ def percent_base(
     found: dict[FlavorResource, Amount] = {}
     if settings.capacity_source is CapacitySource.NODES:
         found = _from_nodes(capacity_of_nodes(nodes, flavors, _size), settings)
-    whole = _bounded(found, tree[ROOT], settings)
+    whole = _bounded(_with_counts(found, tree, settings, nodes), tree[ROOT], settings)
     for key, amount in more.items():
         whole[key] = whole.get(key, 0) + amount
     base = base_of_root(tree[ROOT], whole, settings.is_promised)
@@ -166,6 +189,6 @@ def _bounded(found: dict[FlavorResource, Amount], root: Group, settings: QuotaSe
 
 def runtime_of_root(capacity: Amount, outside: Amount, key: FlavorResource, settings: QuotaSettings) -> Amount:
     """Return what groups may use of `capacity` when `system`, unmanaged pods and orphaned workloads use `outside`."""
-    if settings.capacity_source is CapacitySource.GROUPS and not settings.is_given(key):
+    if capacity == UNBOUNDED or (settings.capacity_source is CapacitySource.GROUPS and not settings.is_given(key)):
         return capacity
     return max(0, capacity - outside)

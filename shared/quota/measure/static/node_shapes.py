@@ -7,8 +7,9 @@ See docs/specification.md §6.6.
 
 from collections.abc import Iterable, Mapping
 
+from shared.api.names import POD_COUNT
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.static.capacity import UNCOUNTED, FlavorMatcher, with_default_flavor
+from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import NOT_COMPARED, ClusterNode, LargestNodes, is_within_any, largest_of
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -28,7 +29,7 @@ class NodeShapes:
         compares = settings.capacity_source is CapacitySource.NODES
         self._names = [flavor.name for flavor in known if compares and flavor.name not in given]
         self._matcher = FlavorMatcher(known)
-        self._uncounted = UNCOUNTED | settings.ignored_resources
+        self._uncounted = {POD_COUNT, *settings.ignored_resources}
         self._numbers: dict[str, dict[NodeShape, int]] = {name: {} for name in self._names}
         self._largest: LargestNodes | None = None
 

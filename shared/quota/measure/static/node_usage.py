@@ -8,19 +8,19 @@ See docs/specification.md §3.6.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from shared.api.core.pod import Pod, PodResourceClaim
-from shared.api.names import GROUP_LABEL, POD_SET_LABEL
+from shared.api.names import COUNTS, GROUP_LABEL, POD_COUNT, POD_SET_LABEL
 from shared.quota.measure.static.known_nodes import KnownNodes, NodeChange
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.membership import is_of_system
 from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.read.pods import account_of, started_group_of
 from shared.quota.model.settings import QuotaSettings
-from shared.resources import Amount, FlavorResource, sum_amounts
+from shared.resources import Amount, FlavorResource, key_of, sum_amounts
 
 UseByKey = dict[FlavorResource, Amount]
 
@@ -170,7 +170,7 @@ class NodeUsage:
         return self._nodes.all(self._use_on)
 
     def _use_on(self, node: str) -> Mapping[str, Amount]:
-        return sum_amounts(self._pods.by_uid[uid].request for uid in self._pods.on_node.get(node, ()))
+        return sum_amounts({**self._pods.by_uid[uid].request, POD_COUNT: 1} for uid in self._pods.on_node.get(node, ()))
 
     def largest_nodes(self) -> LargestNodes:
         """Return the largest nodes that take pods, by flavor; the same object until they change."""
@@ -258,9 +258,12 @@ def _owner(pod: UsingPod) -> str:
     return pod.job or pod.key
 
 
+_POD: Final = key_of(COUNTS, POD_COUNT)
+
+
 def _add(total: UseByKey, counted: _Counted, sign: int) -> None:
-    for resource, amount in counted.pod.request.items():
-        key = FlavorResource(counted.flavor, resource)
+    amounts = [(key_of(counted.flavor, resource), amount) for resource, amount in counted.pod.request.items()]
+    for key, amount in (*amounts, (_POD, 1)):
         left = total.get(key, 0) + sign * amount
         if left:
             total[key] = left

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from shared.api.names import COUNTS
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import compute_capacity, resolved_tree, runtime_of_root
@@ -51,8 +52,9 @@ def build_static_state(world: World, previous_world: World | None, previous: Sta
     leaf_settings = _leaf_settings(world, tree_index, inactive, previous_world, previous)
     groups = world.workload_sets.keys() - leaf_settings.keys() - {SYSTEM}
     orphaned = tuple(world.workload_sets[group] for group in sorted(groups))
-    system = _added([{key: use.used for key, use in world.workloads_of(SYSTEM).use.items()}, world.system])
-    outside = _outside(world, orphaned, system)
+    of_system = {key: use.used for key, use in world.workloads_of(SYSTEM).use.items()}
+    system = _added([of_system, _counted(world.system, tree_index)])
+    outside = _outside(world, orphaned, system, tree_index)
     runtimes = _runtimes(world, tree_index, outside)
     bounds, changed = _bounds(tree_index, runtimes, previous)
     return StaticState(
@@ -168,9 +170,15 @@ def _unchanged_paths(tree_index: TreeIndex, previous: TreeIndex) -> set[str]:
     return same
 
 
-def _outside(world: World, orphaned: Iterable[WorkloadSet], system: AmountByKey) -> AmountByKey:
+def _outside(world: World, orphaned: Iterable[WorkloadSet], system: AmountByKey, tree_index: TreeIndex) -> AmountByKey:
     lost = [{key: use.used for key, use in workload_set.use.items()} for workload_set in orphaned]
-    return _added([system, world.unmanaged, *lost])
+    return _added([system, _counted(world.unmanaged, tree_index), *lost])
+
+
+def _counted(use: AmountByKey, tree_index: TreeIndex) -> AmountByKey:
+    """Return what pods outside quota use, without counts that no group names."""
+    counts = tree_index.tree.counts
+    return {key: amount for key, amount in use.items() if key.flavor != COUNTS or key.resource in counts}
 
 
 def _runtimes(world: World, tree_index: TreeIndex, outside: AmountByKey) -> dict[FlavorResource, Amount]:

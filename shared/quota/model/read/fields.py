@@ -1,22 +1,60 @@
 """Fields that several parts of a QuotaGroup have: what cannot be read is left out, and added to `found`."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from shared.api.crds.entry import NO_FLAVOR
+from shared.api.crds.parts import COUNT, NOT_COUNTED
 from shared.api.durations import LONGEST, LONGEST_TEXT, read_stored_duration
 from shared.api.json.reading import ResourceList
 from shared.api.json.unread import BAD_FIELD, BAD_QUANTITY, Unread
+from shared.api.names import COUNTED, COUNTS
 from shared.api.quotagroup import EntrySpec
 from shared.percents import Percent, is_percent, read_percent
-from shared.quota.model.tree import NO_PERCENTS, NOTHING, WRITTEN, Amounts, Entry
-from shared.resources import QuantityError, read_amount
+from shared.quota.model.tree import DEFAULT_FLAVOR, LIMITS, NO_PERCENTS, NOTHING, WRITTEN, Amounts, Entry
+from shared.resources import Amount, QuantityError, read_amount
 
 Word = TypeVar("Word", bound=StrEnum)
+_WHOLE: Final = re.compile(COUNT)
 
 
-def entry_of(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
+def entries_of(specs: Sequence[EntrySpec], field: str, found: list[Unread]) -> tuple[Entry, ...]:
+    """Return the entries of a list in `field`; counts that are written among resources of `default` come last."""
+    read: list[Entry] = []
+    last: list[Entry] = []
+    for at, spec in enumerate(specs):
+        first, *counts = _parts(_entry_of(spec, f"{field}[{at}]", found))
+        read.append(first)
+        last.extend(counts)
+    return (*read, *last)
+
+
+def _parts(entry: Entry) -> Iterator[Entry]:
+    """Yield the entry without counts, unless it has nothing else, and its counts, if it has any."""
+    named = {resource for limit in LIMITS for resource in entry.named(limit)}
+    if entry.flavor != DEFAULT_FLAVOR or named.isdisjoint(COUNTED):
+        yield entry
+        return
+    if not named.issubset(COUNTED):
+        yield _part(entry, DEFAULT_FLAVOR, lambda resource: resource not in COUNTED)
+    yield _part(entry, COUNTS, lambda resource: resource in COUNTED)
+
+
+def _part(entry: Entry, flavor: str, belongs: Callable[[str], bool]) -> Entry:
+    def of(numbers: Mapping[str, int]) -> Mapping[str, int]:
+        return {resource: number for resource, number in numbers.items() if belongs(resource)} or NOTHING
+
+    percents = {limit: of_limit for limit, each in entry.percents.items() if (of_limit := of(each))}
+    amounts: dict[str, Amounts] = {limit: of(getattr(entry, limit)) for limit in LIMITS}
+    return Entry(flavor, percents=percents or NO_PERCENTS, **amounts)
+
+
+def _entry_of(spec: EntrySpec, field: str, found: list[Unread]) -> Entry:
+    if spec.flavor == COUNTS:
+        found.append(Unread(BAD_FIELD, f"{field}.flavor", NO_FLAVOR))
     written = {
         "min": spec.min,
         "max": spec.max,
@@ -46,10 +84,16 @@ def _amounts(
             if is_percent(quantity):
                 percents[resource] = read_percent(str(quantity))
             else:
-                amounts[resource] = read_amount(resource, quantity)
+                amounts[resource] = _read_amount(resource, quantity)
         except QuantityError as error:
             found.append(Unread(BAD_QUANTITY, f"{field}[{resource}]", f"{limit} of {resource}: {error}"))
     return amounts or NOTHING, percents
+
+
+def _read_amount(resource: str, quantity: int | str) -> Amount:
+    if resource in COUNTED and not _WHOLE.fullmatch(str(quantity)):
+        raise QuantityError(f"{str(quantity)[:64]} {NOT_COUNTED}")
+    return read_amount(resource, quantity)
 
 
 def word_of(text: str | None, words: Iterable[Word], field: str, found: list[Unread]) -> Word | None:

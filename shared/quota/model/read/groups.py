@@ -31,7 +31,7 @@ from shared.api.quotagroup import (
 )
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.budgets import read_budgets
-from shared.quota.model.read.fields import duration_of, entry_of, word_of
+from shared.quota.model.read.fields import duration_of, entries_of, word_of
 from shared.quota.model.read.timed import overrides_of, windows_of
 from shared.quota.model.settings import BlockAdmission, ReclaimMode
 from shared.quota.model.tree import (
@@ -95,7 +95,7 @@ def group_of(view: QuotaGroup, unread: tuple[Unread, ...] = ()) -> Group:
         name=name,
         parent=_parent(name, spec.parent),
         is_parent=spec.is_parent,
-        quotas=tuple(entry_of(entry, f"spec.quotas[{at}]", found) for at, entry in enumerate(spec.quotas)),
+        quotas=entries_of(spec.quotas, "spec.quotas", found),
         allow_lending=spec.allow_lending,
         require_requests=spec.require_requests,
         namespace_selector=_selector(spec.namespace_selector),

@@ -9,7 +9,7 @@ from shared.api.quotagroup import OverrideSpec, QuotaGroupSpec, WindowSpec
 from shared.quota.model.budgets.budget import Budget
 from shared.quota.model.in_force.schedules import BadSchedule, check_schedule, read_zone
 from shared.quota.model.read.budgets import read_budgets
-from shared.quota.model.read.fields import duration_of, entry_of, word_of
+from shared.quota.model.read.fields import duration_of, entries_of, word_of
 from shared.quota.model.tree import UTC_NAME, WRITTEN_POLICIES, Entry, Override, StopPolicy, Window
 
 
@@ -38,7 +38,7 @@ def windows_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Window]:
 def _said(
     each: OverrideSpec | WindowSpec, field: str, found: list[Unread]
 ) -> tuple[tuple[Entry, ...], StopPolicy | None, tuple[Budget, ...]]:
-    quotas = tuple(entry_of(entry, f"{field}.quotas[{at}]", found) for at, entry in enumerate(each.quotas))
+    quotas = entries_of(each.quotas, f"{field}.quotas", found)
     stop_policy = word_of(each.stop_policy, WRITTEN_POLICIES, f"{field}.stopPolicy", found)
     return quotas, stop_policy, read_budgets(each.budgets, f"{field}.budgets", found)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import GroupMaxima
-from shared.quota.model.tree import DEFAULT_FLAVOR, Group, Tree
+from shared.quota.model.tree import UNLABELLED_FLAVORS, Group, Tree
 from shared.resources import Amount, FlavorResource
 
 
@@ -63,7 +63,7 @@ class Context:
 
     def has_flavor(self, name: str) -> bool:
         """Return whether the flavor exists; `default` does from the first start."""
-        return name == DEFAULT_FLAVOR or name in self.flavors
+        return name in UNLABELLED_FLAVORS or name in self.flavors
 
 
 @dataclass(frozen=True, slots=True)

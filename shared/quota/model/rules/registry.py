@@ -128,6 +128,7 @@ OWN_RULES: Final = (
     OwnRule(("MinAboveMax",), quantities.check_min_within_max, QUOTAS),
     OwnRule(("LendingLimitAboveMin",), quantities.check_lending_within_min, QUOTAS),
     OwnRule(("UncoveredResource",), quantities.check_covered, QUOTAS),
+    OwnRule(("CountOfFlavor",), quantities.check_counts_without_flavor, QUOTAS),
     OwnRule(("DuplicateFlavor",), quantities.check_flavors_differ, QUOTAS),
     OwnRule(("OverlappingEntries",), quantities.check_codependent, QUOTAS),
     OwnRule(("OwnParent",), hierarchy.check_not_own_parent, NAME | PARENT),

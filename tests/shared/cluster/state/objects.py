@@ -16,6 +16,7 @@ from tests.reconciler.reconciler_process import job_manifest
 
 ADMITTED = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
 CPU = FlavorResource("default", "cpu")
+PODS = FlavorResource("counts", "pods")
 
 
 def a_job(uid: str = "u1", *, name: str = "a", suspend: bool = True, **metadata: Any) -> Job:

@@ -21,6 +21,7 @@ from tests.builders import NOW, after, in_main
 from tests.reconciler.reconciler_process import job_manifest
 from tests.shared.cluster.state.objects import (
     CPU,
+    PODS,
     a_job,
     answered,
     kind_of,
@@ -137,8 +138,8 @@ def test_unmanaged_system_and_orphaned_use_are_distinguished(state: ClusterState
     ]
     state.observe_pods([Changed(None, each) for each in pods])
     world = state.world()
-    assert world.unmanaged == {CPU: 6000}
-    assert world.system == {CPU: 3000}
+    assert world.unmanaged == {CPU: 6000, PODS: 2}
+    assert world.system == {CPU: 3000, PODS: 1}
 
 
 def test_pods_of_a_just_finished_job_are_not_subtracted_from_capacity(state: ClusterState) -> None:

@@ -6,7 +6,7 @@ from shared.api.core.job import Job
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import FinishedOwner
 from shared.kube.watch.cache import Changed
-from tests.shared.cluster.state.objects import CPU, a_job, answered, pod_on_node, running_job
+from tests.shared.cluster.state.objects import CPU, PODS, a_job, answered, pod_on_node, running_job
 
 
 def reported(state: ClusterState) -> list[str]:
@@ -21,9 +21,9 @@ def test_pod_counts_as_unmanaged_when_its_time_is_up(state: ClusterState, owner:
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     assert (state.work.owners.strays.new, state.world().unmanaged, reported(state)) == ({"u1"}, {}, [])
     state.objects.stop_waiting_for_strays("u1")
-    assert (state.world().unmanaged, reported(state)) == ({CPU: 3000}, ["p1"])
+    assert (state.world().unmanaged, reported(state)) == ({CPU: 3000, PODS: 1}, ["p1"])
     state.observe_pods([Changed(None, pod_on_node("p2", job="u1"))])
-    assert (state.world().unmanaged, reported(state)) == ({CPU: 6000}, ["p2"])
+    assert (state.world().unmanaged, reported(state)) == ({CPU: 6000, PODS: 2}, ["p2"])
     state.observe_pods([Changed(pod_on_node("p1", job="u1"), None), Changed(pod_on_node("p2", job="u1"), None)])
     assert state.world().unmanaged == {}
     assert "u1" not in state.work.owners.strays
@@ -41,7 +41,7 @@ def test_controller_that_starts_accounts_for_its_pods_again(state: ClusterState)
     state.observe_jobs([Changed(None, a_job())])
     state.observe_pods([Changed(None, pod_on_node("p1", job="u1"))])
     state.objects.stop_waiting_for_strays("u1")
-    assert state.world().unmanaged == {CPU: 3000}
+    assert state.world().unmanaged == {CPU: 3000, PODS: 1}
     state.observe_jobs([Changed(a_job(), answered(running_job()))])
     assert state.world().unmanaged == {}
 

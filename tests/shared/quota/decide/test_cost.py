@@ -40,7 +40,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 }
 """What else some leaves have, by their last digit."""
 STEP = timedelta(seconds=10)
-FIRST = ((44_700, 357_980), (12_000, 36_890), (3_480, 22_120), (2_660, 14_000), (410, 2_940))
+FIRST = ((44_710, 358_010), (12_010, 36_900), (3_490, 22_130), (2_660, 14_010), (410, 2_950))
 """The bounds of the decisions that fill the cluster: the first one starts 287 workloads."""
 
 

@@ -7,9 +7,10 @@ See docs/specification.md §4.3.
 
 from collections.abc import Iterator
 
+from shared.api.names import COUNTS
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import of_group, shortened
+from shared.quota.model.rules.groups.names import of_group, placed, shortened
 from shared.quota.model.rules.listing import SHOWN
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
 
@@ -103,21 +104,23 @@ def check_covered_by_parent(tree: Tree, name: str, _context: Context) -> Iterato
     above = parent_of(tree, name, root=False)
     if above is None:
         return
-    for at, entry in enumerate(tree[name].quotas):
+    for field, entry in placed(tree[name].quotas):
         upper = above.entry(entry.flavor)
+        if entry.flavor == COUNTS:
+            continue  # Every group has pods and workloads to count.
         if upper is None:
             has = ", ".join(each.flavor for each in above.quotas[:SHOWN]) or "none"
             message = (
                 f"parent {above.name} has no entry for flavor {shortened(entry.flavor)} (it has {has}); "
                 "add one there or take this one out"
             )
-            field, subject = f"spec.quotas[{at}].flavor", (name, above.name, entry.flavor)
-            yield Violation("FlavorNotInParent", of_group(name), field, message, subject=subject)
+            subject = (name, above.name, entry.flavor)
+            yield Violation("FlavorNotInParent", of_group(name), f"{field}.flavor", message, subject=subject)
         else:
-            yield from _uncovered(name, at, entry, above, upper)
+            yield from _uncovered(name, field, entry, above, upper)
 
 
-def _uncovered(name: str, at: int, entry: Entry, above: Group, upper: Entry) -> Iterator[Violation]:
+def _uncovered(name: str, field: str, entry: Entry, above: Group, upper: Entry) -> Iterator[Violation]:
     missing = sorted(entry.covered - upper.covered)
     if missing:
         has = ", ".join(sorted(upper.covered)[:SHOWN]) or "nothing"
@@ -126,7 +129,7 @@ def _uncovered(name: str, at: int, entry: Entry, above: Group, upper: Entry) -> 
             "add it there or take it out here"
         )
         subject = (name, above.name, entry.flavor, *missing)
-        yield Violation("ResourceNotInParent", of_group(name), f"spec.quotas[{at}]", message, subject=subject)
+        yield Violation("ResourceNotInParent", of_group(name), field, message, subject=subject)
 
 
 def warn_parent_absent(tree: Tree, name: str, _context: Context) -> Iterator[Violation]:
@@ -139,10 +142,10 @@ def warn_parent_absent(tree: Tree, name: str, _context: Context) -> Iterator[Vio
 
 def warn_flavor_absent(tree: Tree, name: str, context: Context) -> Iterator[Violation]:
     """A flavor does not exist yet: the group is accepted, and inactive until it does."""
-    for at, entry in enumerate(tree[name].quotas):
+    for field, entry in placed(tree[name].quotas):
         if not context.has_flavor(entry.flavor):
             message = f"flavor {shortened(entry.flavor)} does not exist yet; the group is inactive until it does"
-            yield Violation("FlavorAbsent", of_group(name), f"spec.quotas[{at}].flavor", message)
+            yield Violation("FlavorAbsent", of_group(name), f"{field}.flavor", message)
 
 
 def parent_of(tree: Tree, name: str, *, root: bool = True) -> Group | None:

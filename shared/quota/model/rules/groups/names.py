@@ -4,14 +4,15 @@ See docs/specification.md §4.2.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shared.api.crds.budgets import MAX_BUDGETS
 from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_KEY, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
+from shared.api.names import COUNTS
 from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.tree import LIMITS, WRITTEN, Entry, Group, Override, Window
+from shared.quota.model.tree import DEFAULT_FLAVOR, LIMITS, WRITTEN, Entry, Group, Override, Window
 
 _NAME = re.compile(NAME, re.ASCII)
 _RESOURCE = re.compile(RESOURCE_NAME, re.ASCII)
@@ -36,6 +37,14 @@ def limits(entry: Entry) -> Iterator[tuple[str, str]]:
         unknown = (resource for resource in entry.percents.get(limit, ()) if is_unknown(entry, limit, resource))
         for resource in (*getattr(entry, limit), *unknown):
             yield WRITTEN[limit], resource
+
+
+def placed(quotas: Sequence[Entry], field: str = "spec.quotas") -> Iterator[tuple[str, Entry]]:
+    """Yield each entry of a list with where it is written: counts can stand among the resources of `default`."""
+    flavors = [entry.flavor for entry in quotas]
+    for at, entry in enumerate(quotas):
+        is_among_others = entry.flavor == COUNTS and DEFAULT_FLAVOR in flavors
+        yield f"{field}[{flavors.index(DEFAULT_FLAVOR) if is_among_others else at}]", entry
 
 
 def is_name(text: str) -> bool:
@@ -66,14 +75,13 @@ def check_names(group: Group) -> Iterator[Violation]:
         yield bad("metadata.name", f'"{group.name}" is not a name', _A_NAME)
     if group.parent is not None and not is_name(group.parent):
         yield bad("spec.parent", f'parent "{shortened(group.parent)}" is not a name', _A_NAME)
-    for at, entry in enumerate(group.quotas):
+    for field, entry in placed(group.quotas):
         if not is_name(entry.flavor):
-            field = f"spec.quotas[{at}].flavor"
-            yield bad(field, f'flavor "{shortened(entry.flavor)}" is not a name', _A_NAME)
+            yield bad(f"{field}.flavor", f'flavor "{shortened(entry.flavor)}" is not a name', _A_NAME)
         for limit, resource in limits(entry):
             if not is_resource_name(resource):
                 what = f'{limit} names a resource "{shortened(resource)}"'
-                yield bad(f"spec.quotas[{at}].{limit}", what, "write one such as cpu, memory or nvidia.com/gpu")
+                yield bad(f"{field}.{limit}", what, "write one such as cpu, memory or nvidia.com/gpu")
 
 
 def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
@@ -84,6 +92,9 @@ def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
     elif not is_name(flavor.name):
         message = f'"{flavor.name}" is not a name; {_A_NAME}'
         yield Violation("BadName", f"ResourceFlavor/{flavor.name}", "metadata.name", message)
+    elif flavor.name == COUNTS:
+        message = f"{COUNTS} stands for the flavor of pods and workloads, which have none; choose another name"
+        yield Violation("BadName", f"ResourceFlavor/{flavor.name}", "metadata.name", message)
 
 
 def check_counts(group: Group) -> Iterator[Violation]:
@@ -91,10 +102,10 @@ def check_counts(group: Group) -> Iterator[Violation]:
     if len(group.quotas) > MAX_ENTRIES:
         message = f"has {len(group.quotas)} entries, at most {MAX_ENTRIES} are allowed; take some out"
         yield Violation("TooManyEntries", of_group(group.name), "spec.quotas", message)
-    for at, entry in enumerate(group.quotas):
+    for field, entry in placed(group.quotas):
         if len(entry.covered) > MAX_RESOURCES:
             message = f"covers {len(entry.covered)} resources, at most {MAX_RESOURCES} are allowed; take some out"
-            yield Violation("TooManyEntries", of_group(group.name), f"spec.quotas[{at}]", message)
+            yield Violation("TooManyEntries", of_group(group.name), field, message)
     if len(group.budgets) > MAX_BUDGETS:
         message = f"has {len(group.budgets)} budgets, at most {MAX_BUDGETS} are allowed; take some out"
         yield Violation("TooManyEntries", of_group(group.name), "spec.budgets", message)

@@ -14,7 +14,7 @@ from shared.api.json.unread import BAD_SCHEDULE, UNKNOWN_ZONE
 from shared.quota.model.in_force.schedules import MOST_TIMES, survey
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import amendments_of, limits, of_group, shortened
+from shared.quota.model.rules.groups.names import amendments_of, limits, of_group, placed, shortened
 from shared.quota.model.tree import Group, Override, Window
 
 LONGEST_WINDOW: Final = timedelta(days=366)
@@ -98,8 +98,7 @@ def check_amended(group: Group) -> Iterator[Violation]:
     covered = {entry.flavor: entry.covered for entry in group.quotas}
     for field, said in amendments_of(group):
         flavors = [entry.flavor for entry in said.quotas]
-        for at, entry in enumerate(said.quotas):
-            place = f"{field}.quotas[{at}]"
+        for at, (place, entry) in enumerate(placed(said.quotas, f"{field}.quotas")):
             if entry.flavor in flavors[:at]:
                 message = f"flavor {shortened(entry.flavor)} has an entry there already; join both into one"
                 yield Violation("DuplicateFlavor", of_group(group.name), place, message)

@@ -6,13 +6,15 @@ See docs/specification.md §4.7.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
-from shared.api.names import FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import COUNTS, FALSE, FLAVOR_LABEL, PREEMPTIBLE_LABEL
 from shared.quota.model.amounts.resolution import min_in
+from shared.quota.model.counts.entries import counts_in
+from shared.quota.model.counts.requests import counts_of
 from shared.quota.model.devices.resources import on_nodes
-from shared.quota.model.eligibility import codependent_sets, why_not_placed
-from shared.quota.model.flavor import Flavor
+from shared.quota.model.eligibility import codependent_sets, flavor_of_name, why_not_placed
 from shared.quota.model.limits import NO_CAPS, Limits, caps_below, covered_keys, limits_of
 from shared.quota.model.node import node_shortage, one_of
 from shared.quota.model.rules.findings import Violation
@@ -20,7 +22,7 @@ from shared.quota.model.rules.groups.names import shortened
 from shared.quota.model.rules.listing import SHOWN, listed
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload, WorkloadContext
 from shared.quota.model.settings import Uncovered
-from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, SYSTEM, Amounts, Group
+from shared.quota.model.tree import ROOT, SYSTEM, Amounts, Group
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource, write_quantity
 
 REQUEST_FIELD: Final = "spec"
@@ -37,8 +39,16 @@ def find_misfits(workload: SubmittedWorkload, context: WorkloadContext) -> Itera
     group = context.tree.get(workload.group)
     if group is None or group.is_parent or workload.group == SYSTEM or not context.tree.reaches_root(workload.group):
         return
-    found = dict.fromkeys(each for part in workload.parts for each in _misfits(part, group, context))
+    found = dict.fromkeys(each for part in _counted_parts(workload, group) for each in _misfits(part, group, context))
     yield from found or (_too_much_together(workload, group, context) if workload.pod_sets else ())
+
+
+def _counted_parts(workload: SubmittedWorkload, group: Group) -> Iterator[SubmittedWorkload]:
+    """Yield what takes flavors of its own, the first of them with what the group counts of the whole."""
+    first, *others = workload.parts
+    counts = counts_of(sum(each.pods for each in workload.parts), counts_in(group))
+    yield replace(first, request={**first.request, **counts})
+    yield from others
 
 
 def _misfits(workload: SubmittedWorkload, group: Group, context: WorkloadContext) -> Iterator[Violation]:
@@ -116,7 +126,7 @@ def _refusals(
         if only in names and only != name:
             yield _Refusal(name, " is not the one requested")
             continue
-        flavor = context.flavors.get(name) or (Flavor(name) if name == DEFAULT_FLAVOR else None)
+        flavor = flavor_of_name(name, context.flavors)
         reason = "does not exist yet" if flavor is None else why_not_placed(workload.placement, flavor)
         if reason is None:
             reason = _too_much(name, asked.amounts, asked.bounds)
@@ -143,7 +153,7 @@ def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> NamedBou
     path = [context.tree[name] for name in context.tree.path(workload.group)]
     keys = tuple(covered_keys(path[0]))
     known = context.capacity
-    capacity = {key: MAX_AMOUNT if known is None else known.get(key, 0) for key in keys}
+    capacity = {key: MAX_AMOUNT if known is None else known.get(key, _absent(key)) for key in keys}
     bounds = {key: (amount, "the cluster has") for key, amount in capacity.items()}
     caps = NO_CAPS
     for group in reversed(path):
@@ -159,6 +169,11 @@ def bounds_of(workload: SubmittedWorkload, context: WorkloadContext) -> NamedBou
             if promised is not None and promised < bounds[key][0]:
                 bounds[key] = (promised, f"it is not preemptible and min of group {workload.group} is")
     return bounds
+
+
+def _absent(key: FlavorResource) -> Amount:
+    """Return the capacity of what the status of root does not have: of a count that a group just named it will."""
+    return MAX_AMOUNT if key.flavor == COUNTS else 0
 
 
 def _ceiling(group: Group, limits: Limits | None) -> Amount | None:

@@ -112,7 +112,8 @@ class NeverFits(StrEnum):
 class WorkloadContext:
     """The context that a workload is judged in. `capacity` None: not known, so nothing is compared with it.
 
-    `nodes`: the largest nodes of the flavors for which they are known.
+    In `tree`, each group has the counts that it passes on. `nodes`: the largest nodes of the flavors for which they are
+    known.
     """
 
     tree: Tree

@@ -26,6 +26,7 @@ NAMESPACES = ("team", "other", "kube-system")
 NODES = ("n0", "n1", "n2")
 JOBS = ("j0", "j1", "j2", "j3")
 GRACE = QuotaSettings().node_grace_period
+PODS = FlavorResource("counts", "pods")
 FLAVORS = (Flavor("fast", node_labels={"speed": "fast"}), Flavor("big", node_labels={"size": "big"}))
 
 
@@ -129,8 +130,8 @@ class History:
             namespace = self.namespaces.get(using.namespace)
             named = {using.group, namespace.metadata.labels.get(GROUP_LABEL) if namespace else None}
             total = system if "system" in named or using.namespace == "kube-system" else others
-            key = FlavorResource(flavor, "cpu")
-            total[key] = total.get(key, 0) + using.request.get("cpu", 0)
+            for key, amount in ((FlavorResource(flavor, "cpu"), using.request.get("cpu", 0)), (PODS, 1)):
+                total[key] = total.get(key, 0) + amount
         return {key: each for key, each in system.items() if each}, {key: each for key, each in others.items() if each}
 
     def kept(self) -> dict[str, dict[str, int]]:
@@ -140,7 +141,8 @@ class History:
             pods = [each.using for each in self.pods.values() if each.using is not None]
             requests = [pod.request.get("cpu", 0) for pod in pods if pod.node == node.name]
             counts = not node.takes_pods and node.counts_use(self.now, GRACE)
-            found[node.name] = {"cpu": sum(requests)} if sum(requests) and counts else {}
+            kept = {"cpu": sum(requests), "pods": len(requests)}
+            found[node.name] = {name: amount for name, amount in kept.items() if amount and counts}
         return found
 
 

@@ -232,6 +232,46 @@ GROUP_CASES = {
         schema_says=f"b and default have cpu in common and not all; {TWO_ENTRIES}: "
         "give both the same, or take out of one what both have",
     ),
+    "counts are not compared": Case(
+        "OverlappingEntries",
+        quotas({"max": {"cpu": 1, "pods": 1}}, {"flavor": "b", "max": {"cpu": 1}}),
+        quotas({"min": {"cpu": 1, "gpu": 1}, "max": {"gpu": 1}}, {"flavor": "b", "min": {"cpu": 1}}),
+        f"b covers cpu, default covers cpu, gpu; {TWO_ENTRIES}: give both the same, or take cpu out of one",
+        "spec.quotas[1]",
+        schema_says=f"default and b have cpu in common and not all; {TWO_ENTRIES}: "
+        "give both the same, or take out of one what both have",
+    ),
+    "counts have no flavor": Case(
+        "CountOfFlavor",
+        quotas({"flavor": "a", "max": {"cpu": 1}}, {"max": {"pods": 1}}),
+        quotas({"flavor": "a", "max": {"cpu": 1, "pods": 1}}),
+        "names pods of flavor a, and counts have none: name them in an entry without flavor",
+        "spec.quotas[0]",
+        schema_says="names pods or workloads of a flavor, and counts have none: name them in an entry without flavor",
+    ),
+    "counts are no flavor": Case(
+        "BadField",
+        quotas({"min": {"workloads": 1}}),
+        quotas({"flavor": "counts", "min": {"workloads": 1}}),
+        "counts is no flavor: it stands for that of pods and workloads, which have none; leave flavor out",
+        "spec.quotas[0].flavor",
+        schema_says="counts is no flavor: it stands for that of pods and workloads, which have none; leave flavor out",
+    ),
+    "a count is a whole number": Case(
+        "BadQuantity",
+        quotas({"max": {"workloads": "20", "pods": "40%"}}),
+        quotas({"max": {"workloads": "1500m"}}),
+        "max of workloads: 1500m is not a whole number of pods or workloads; write one such as 20, without a unit",
+        "spec.quotas[0].max[workloads]",
+    ),
+    "a count among others is found where it is written": Case(
+        "MinAboveMax",
+        quotas({"min": {"cpu": 1, "pods": 2}, "max": {"pods": 2}}),
+        quotas({"flavor": "b", "min": {"gpu": 1}}, {"min": {"cpu": 1, "pods": 3}, "max": {"pods": 2}}),
+        "min of counts/pods is 3, max is 2; lower min to 2 or raise max to 3",
+        "spec.quotas[1].min",
+        schema_says="min of default/pods is 3, max is 2; lower min to 2 or raise max to 3",
+    ),
     "one entry a flavor": Case(
         "DuplicateFlavor",
         quotas({"flavor": "a", "min": {"cpu": 1}}, {"flavor": "b", "min": {"cpu": 1}}),

@@ -8,11 +8,12 @@ See docs/specification.md §3.11, §4.3 and §4.5.
 
 from collections.abc import Iterable, Iterator
 
+from shared.api.names import WORKLOAD_COUNT
 from shared.percents import WHOLE, Percent, write_percent
 from shared.quota.model.amounts.resolution import Base, base_of_root, is_unknown, resolve
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.rules.groups.names import of_group, placed
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import LIMITS, ROOT, WRITTEN, Entry, Group, Tree
 from shared.resources import FlavorResource, write_quantity
@@ -96,18 +97,23 @@ def _why_of_nothing(tree: Tree, name: str, key: FlavorResource, context: Context
     """Return what is missing, and what to do; empty if nothing is."""
     above = tree.get(tree[name].parent or "")
     if name == ROOT:
-        what = "root's capacity of it is what the first level is promised"
-        return f"{what}; write root's max as an amount" if context.promised(key) else ""
+        return f"{_unknown_whole(key)}; write root's max as an amount" if context.promised(key) else ""
     if above is None:
         return ""
     entry = above.entry(key.flavor)
     if above.name == ROOT:
         is_bounded = entry is not None and key.resource in entry.max
-        what = "root's capacity of it is what the first level is promised"
-        return f"{what}; give root a max of it" if context.promised(key) and not is_bounded else ""
+        return f"{_unknown_whole(key)}; give root a max of it" if context.promised(key) and not is_bounded else ""
     has_min = entry is not None and (key.resource in entry.min or entry.percent("min", key.resource) is not None)
     is_covered = entry is not None and key.resource in entry.covered
     return f"parent {above.name} has no min of it; give it one" if is_covered and not has_min else ""
+
+
+def _unknown_whole(key: FlavorResource) -> str:
+    """Return why no node says how much root has of the key."""
+    if key.resource == WORKLOAD_COUNT:
+        return "no node bounds how many workloads run"
+    return "root's capacity of it is what the first level is promised"
 
 
 def warn_percent_of_no_node(tree: Tree, name: str, context: Context) -> Iterator[Violation]:
@@ -123,7 +129,7 @@ def warn_percent_of_no_node(tree: Tree, name: str, context: Context) -> Iterator
 
 
 def _places(group: Group) -> Iterator[tuple[str, FlavorResource]]:
-    for at, entry in enumerate(group.quotas):
+    for field, entry in placed(group.quotas):
         for limit in LIMITS:
             for resource in entry.percents.get(limit, ()):
-                yield f"spec.quotas[{at}].{WRITTEN[limit]}", FlavorResource(entry.flavor, resource)
+                yield f"{field}.{WRITTEN[limit]}", FlavorResource(entry.flavor, resource)

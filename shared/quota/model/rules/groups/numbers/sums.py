@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import of_group
+from shared.quota.model.rules.groups.names import of_group, placed
 from shared.quota.model.rules.groups.numbers.percents import written
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import ROOT, Group, Tree
@@ -41,11 +41,11 @@ def check_sum_of_min(tree: Tree, parent: str, _context: Context) -> Iterator[Vio
             continue
         has = 0 if entry is None else entry.min.get(key.resource, 0)
         if promised > has:
-            at = next((at for at, each in enumerate(above.quotas) if each.flavor == key.flavor), None)
+            field = next((field for field, each in placed(above.quotas) if each.flavor == key.flavor), None)
             yield Violation(
                 "SumOfMinExceedsParent",
                 of_group(parent),
-                "spec.quotas" if at is None else f"spec.quotas[{at}].min",
+                "spec.quotas" if field is None else f"{field}.min",
                 _too_much(key, promised, has, children),
                 subject=(parent, *key),
                 excess=promised - has,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from shared.percents import write_percent
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import of_group, shortened
+from shared.quota.model.rules.groups.names import of_group, placed, shortened
 from shared.quota.model.tree import WRITTEN, Entry, Group
 from shared.resources import FlavorResource, write_quantity
 
@@ -40,11 +40,11 @@ def _taken(old: Group | None, new: Group) -> Iterator[tuple[str, str]]:
     if old is not None and old.parent != new.parent:
         yield "spec.parent", f"moves the group from {old.parent} to {new.parent}"
         old = None
-    for at, entry in enumerate(new.quotas):
+    for field, entry in placed(new.quotas):
         before = (old.entry(entry.flavor) if old is not None else None) or NO_ENTRY
         for resource in sorted(entry.covered):
             for limit, change in _rises(before, entry, resource):
-                yield f"spec.quotas[{at}].{WRITTEN[limit]}", change
+                yield f"{field}.{WRITTEN[limit]}", change
 
 
 def _rises(before: Entry, entry: Entry, resource: str) -> Iterator[tuple[str, str]]:
