@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from cli.commands import simulate
@@ -166,3 +167,22 @@ def test_workload_that_names_too_many_resources_is_refused_as_by_the_webhook(tmp
     code, found = check_output(tmp_path, GROUP % ("vision", f"{{{QUOTAS}}}") + job)
     assert code == 1
     assert any("has 65 different resources, a managed workload has at most 64" in each for each in found)
+
+
+OVER = """{parent: research, quotas: [{min: {cpu: 4}}],
+  overrides: [{from: "2099-01-04T00:00:00Z", until: "2099-01-05T00:00:00Z", quotas: [{min: {cpu: 12}}]}]}"""
+
+
+@pytest.mark.parametrize(
+    ("until", "code"),
+    [
+        pytest.param((), 1, id="all moments"),
+        pytest.param(("--until", "2099-01-03T00:00:00Z"), 0, id="before it"),
+        pytest.param(("--until", "2099-01-04T00:00:00Z"), 1, id="when it begins"),
+    ],
+)
+def test_tree_is_judged_until_the_moment_that_is_given(tmp_path: Path, until: tuple[str, ...], code: int) -> None:
+    file = tmp_path / "tree.yaml"
+    file.write_text(GROUP % ("research", "{isParent: true, quotas: [{min: {cpu: 8}}]}") + GROUP % ("vision", OVER))
+    answer = CliRunner().invoke(check.command, [str(file), *until])
+    assert (answer.exit_code, "2099-01-04T00:00:00Z" in answer.stdout) == (code, bool(code))

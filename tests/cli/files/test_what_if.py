@@ -45,6 +45,35 @@ def test_an_edit_that_starts_one_workload_by_stopping_another(tmp_path: Path) ->
     assert (found["wait"], found["reasons"], found["stable"], found["violations"]) == ([], [], True, [])
 
 
+OVERRIDDEN = """
+apiVersion: quotree.dev/v1alpha1
+kind: QuotaGroup
+metadata: {name: vision}
+spec:
+  quotas: [{min: {nvidia.com/gpu: 4}}]
+  overrides:
+  - {from: "2099-01-04T00:00:00Z", until: "2099-01-05T00:00:00Z", quotas: [{min: {nvidia.com/gpu: 7}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "starts", "refused"),
+    [
+        ("2099-01-03T23:59:59Z", [], []),
+        ("2099-01-04T00:00:00Z", ["ns/train-2"], []),
+        ("2099-01-05T00:00:00Z", [], ["OverrideInPast"]),
+    ],
+)
+def test_edit_with_an_override_changes_what_it_says_then(
+    tmp_path: Path, at: str, starts: list[str], refused: list[str]
+) -> None:
+    (tmp_path / "edit.yaml").write_text(OVERRIDDEN)
+    words = ["-f", str(tmp_path / "edit.yaml"), "--from", WAITING, *EIGHT, "--at", at, "-o", "json"]
+    found = json.loads(CliRunner().invoke(what_if.command, words).stdout)
+    assert [each["workload"] for each in found["start"]] == starts
+    assert [each["rule"] for each in found["violations"]] == refused
+
+
 def test_edit_without_effect_predicts_nothing(tmp_path: Path) -> None:
     answer = _ask(tmp_path, VISION % 4, "text")
     assert (answer.exit_code, answer.stdout) == (0, "0 start, 0 stop, 0 wait longer\n")
