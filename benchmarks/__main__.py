@@ -22,6 +22,7 @@ MEASUREMENTS: Final = (
     "footprint",
     "kind_reading",
     "visibility_queries",
+    "forecasts",
 )
 _ROOMS: Final = {
     "webhook_reviews": "webhook.reviews",
