@@ -239,7 +239,9 @@ def noticed(victims: int, rounds: int) -> Iterator[tuple[str, list[float]]]:
     ]
     notice = QuotaSettings(capacity=(("a100", "cpu", victims),), reclaim=ReclaimSettings(notice=timedelta(hours=10)))
     world = World.of(tree, [Flavor("a100")], [*small, pending("owner", {"cpu": victims}, "large")], settings=notice)
+    sample = Cluster(SHAPES["200-groups"]).sample()
     snapshot, cache, spent, reference = None, CycleCache(), list[float](), list[float]()
+    freeze_memory()
     for number in range(rounds + 2):
         now = after(victims + number)
         began = time.thread_time()
@@ -248,7 +250,7 @@ def noticed(victims: int, rounds: int) -> Iterator[tuple[str, list[float]]]:
         spent.append((time.thread_time() - began) * 1000)
         new = pending("borrower", {"cpu": 1}, f"new-{number}", created=now)
         world = advance(world, decided, now).with_changes([(None, new)])
-        reference.append(time_to_read(small * (REFERENCE // victims)))
+        reference.append(time_to_read(sample))
     yield "noticed", spent[2:]
     yield "reference", reference
 
