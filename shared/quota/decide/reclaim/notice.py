@@ -57,7 +57,8 @@ def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves
                 told.add(victim.id)
                 at = evict_at(victim, usage.now)
                 waits.wake(at)
-                notices.extend(_notice(victim, at, usage.now))
+                if at > usage.now and victim.workload.notice is None:
+                    notices.append(_notice(victim, at))
         told |= _postpone(usage, evictions, waits, early)
         fill_back(usage, evictions)
         early = _early(usage, evictions)
@@ -69,10 +70,9 @@ def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves
     return Notices(tuple(notices), tuple(withdrawn))
 
 
-def _notice(victim: Victim, at: datetime, now: datetime) -> Iterator[Notice]:
-    if at > now and victim.workload.notice is None:
-        preemptor = victim.preemptor.workload.key if victim.preemptor else None
-        yield Notice(victim.workload, victim.reason, at, preemptor, message_for(victim))
+def _notice(victim: Victim, at: datetime) -> Notice:
+    preemptor = victim.preemptor.workload.key if victim.preemptor else None
+    return Notice(victim.workload, victim.reason, at, preemptor, message_for(victim))
 
 
 def _of_ends(leaf: LeafSnapshot, told: set[WorkloadId], now: datetime) -> Iterator[Notice]:

@@ -55,11 +55,6 @@ class EquivalenceClass:
         return self._flavors
 
     @property
-    def takes_nothing(self) -> bool:
-        """Whether some assignment needs no flavor."""
-        return any(not each.options for each in self.assignments or ())
-
-    @property
     def least(self) -> LeastAmounts:
         """The least amounts, for each set of keys that some assignment takes."""
         if self._least is None:
@@ -75,7 +70,6 @@ class EquivalenceClasses:
         "_by_workload",
         "_known",
         "_smallest",
-        "_some_take_nothing",
         "in_order",
         "leaf",
         "startable",
@@ -92,7 +86,6 @@ class EquivalenceClasses:
         self.startable = frozenset([each for each in self.in_order if each.assignments is not None])
         self._smallest: LeastAmounts | None = None
         self._all_flavors: frozenset[str] | None = None
-        self._some_take_nothing = False
         if len(self._known) > len(self.in_order) + _SPARE:
             self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.in_order}
 
@@ -139,9 +132,8 @@ class EquivalenceClasses:
     def all_blocked(self, blocked: Set[str]) -> bool:
         """Return whether none is left that could start with the other flavors; what requests nothing needs none."""
         if self._all_flavors is None:
-            self._all_flavors = frozenset().union(*(each.flavors for each in self.startable))
-            self._some_take_nothing = any(each.takes_nothing for each in self.startable)
-        return not self._some_take_nothing and self._all_flavors <= blocked
+            self._all_flavors = frozenset([key.flavor for keys in self.smallest for key in keys])
+        return () not in self.smallest and self._all_flavors <= blocked
 
     def class_of(self, workload: Workload) -> EquivalenceClass:
         """Return the class of this pending workload, or of any other that would wait here."""

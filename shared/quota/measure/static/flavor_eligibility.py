@@ -127,11 +127,13 @@ class FlavorEligibility:
     ) -> "FlavorEligibility":
         """Return one for these: itself if nothing differs; one that takes over its answers if they are the same.
 
+        Of the group only the flavors and what they cover matter: its numbers are in the bounds.
         `most`: if it has more answers, nearly all are about workloads that are gone, and they are dropped.
         """
         names = [name for each in self._sets for name in each.flavors]
         other_flavors = [name for name in names if self._offer.flavors.get(name) != offer.flavors.get(name)]
-        is_same = self._group is group and len(self._known) <= most
+        is_same = self._group is group or self._sets == codependent_sets(group.quotas)
+        is_same = is_same and len(self._known) <= most
         is_same = is_same and (self._offer is offer or self._offer.compares_the_same(offer, names))
         if is_same and not other_flavors and self._bound_of == bound_of:
             return self

@@ -32,10 +32,16 @@ def test_answers_are_those_of_one_group_one_offer_and_one_set_of_bounds() -> Non
     assert known.revised(LEAF, OFFER, bounds, 9) is known
     for other in (
         known.revised(replace(LEAF, quotas=()), OFFER, bounds, 9),
+        known.revised(group("a 4 a100:gpu 1"), OFFER, bounds, 9),
         known.revised(LEAF, replace(OFFER, uncovered=Uncovered.IGNORE), bounds, 9),
         known.revised(LEAF, OFFER, {}, 9),
     ):
         assert other.alike is not known.alike
+
+
+def test_answers_hold_with_other_numbers_of_the_group_that_the_bounds_allow() -> None:
+    known, bounds = of(SMALL), {KEY: Bound(effective_min=4, room=8)}
+    assert known.revised(group("a 2..9"), OFFER, bounds, 9) is known
 
 
 @pytest.mark.parametrize(
