@@ -83,7 +83,7 @@ def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
     changed: dict[RemedyAction, Workload | None] = {
         RemedyAction.WAIT_FOR: None,
         RemedyAction.EVICT: None,
-        RemedyAction.RESUME: replace(named, hold=False, deactivated=False),
+        RemedyAction.RESUME: replace(named, hold=False, deactivated=False, queued=max(named.queued, EPOCH)),
         RemedyAction.RAISE_PRIORITY: replace(named, priority=remedy.priority or 0),
         RemedyAction.ALLOW_PREEMPTION: replace(named, preemptible=True),
         RemedyAction.SHRINK_REQUEST: shrunk(named, remedy.resource, by),
@@ -121,6 +121,19 @@ def starts_in_steps(of: World, waits: Workload, remedy: Remedy) -> bool:
     return starts(done(of, waits, replace(remedy, also=())), waits, EPOCH)
 
 
+def runs_after_eviction(of: World, waits: Workload, remedy: Remedy) -> bool:
+    """Whether the workload still runs when the evicted one, held at first, waits again."""
+    for each in remedy.also:
+        of = done(of, waits, each)
+    for changed in ({"admission": None, "hold": True}, {"hold": False, "queued": EPOCH}):
+        everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
+        now = [replace(each, **changed) if each.key == remedy.workload else each for each in everyone]
+        of = World.of(of.tree, of.flavors.values(), now, of.nodes, of.settings)
+        of = simulate.run(of, EPOCH, limit=100).world
+    everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
+    return any(each.key == waits.key and each.admission is not None for each in everyone)
+
+
 def violations(of: World) -> set[tuple[str, str, str]]:
     found = rules.check_tree(of.tree, rules.Context(flavors=of.flavors)).violations
     return {(each.rule, each.object, each.field) for each in found}
@@ -145,6 +158,8 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
         after = done(given, workload, remedy)
         if not starts(after, workload, EPOCH):
             yield f"not true: {message}"
+        if remedy.do is RemedyAction.EVICT and not runs_after_eviction(given, workload, remedy):
+            yield f"not for long: {message}"
         if not starts_in_steps(given, workload, remedy):
             yield f"not true in steps: {message}"
         if not violations(after) <= violations(given):

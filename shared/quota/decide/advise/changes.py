@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -193,9 +194,17 @@ def _lowered(request: Amounts, resource: str, by: Amount) -> Amounts:
     return {**request, resource: request[resource] - by}
 
 
-def with_resumed(world: World, workload: Workload) -> World:
-    """Take away the hold of a workload's owner, and its deactivation."""
-    return with_workload(world, workload, hold=False, deactivated=False, failed_starts=0, not_before=None)
+def with_resumed(world: World, workload: Workload, now: datetime) -> World:
+    """Take away the hold of a workload's owner, and its deactivation; it waits from now on."""
+    queued = max(workload.queued, now)
+    return with_workload(
+        world, workload, hold=False, deactivated=False, failed_starts=0, not_before=None, queued=queued
+    )
+
+
+def with_held(world: World, workload: Workload) -> World:
+    """Stop a workload that runs, and hold it."""
+    return with_workload(world, workload, admission=None, hold=True)
 
 
 def with_opened(world: World, group: str) -> World:

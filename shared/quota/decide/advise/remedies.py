@@ -48,7 +48,7 @@ def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...]
     """Return what holds the workload or its group, and the world without that."""
     found, world = list[Remedy](), snapshot.world
     if workload.hold or workload.deactivated:
-        world = changes.with_resumed(world, workload)
+        world = changes.with_resumed(world, workload, snapshot.now)
         found.append(Remedy(RemedyAction.RESUME, workload=workload.key))
     leaf = snapshot.leaves.get(workload.group)
     for name in leaf.path if leaf is not None and not leaf.may_start else ():

@@ -54,6 +54,16 @@ class Search:
         *first, last = steps
         return all(self._trial.starts(self._after(world, first, last)) for world in self._worlds)
 
+    def runs_after_eviction_of(self, other: Workload) -> bool:
+        """Return whether the workload runs once the other one was stopped, held for a while, and waits again."""
+        return all(self._runs_after_eviction(world, other) for world in self._worlds)
+
+    def _runs_after_eviction(self, world: World, other: Workload) -> bool:
+        held = self._trial.at_rest(changes.with_held(world, other))
+        back = self._trial.in_the_end(changes.with_resumed(held, other, self.snapshot.now))
+        found = changes.current(back, self.workload)
+        return found is not None and found.admission is not None and not found.is_evicting
+
     def _after(self, world: World, first: Iterable[WorldChange], last: WorldChange) -> World | None:
         for change in first:
             changed = change(world)

@@ -13,6 +13,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import WorkloadId
 
 MOST_CYCLES: Final = 64
+_NOBODY: Final = WorkloadId("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,11 @@ class Trial:
 
     def at_rest(self, world: World) -> World:
         """Return the world after the next cycles, in which nothing changes any more before a time passes."""
-        return replace(self, time_passes=False)._lived_through(world)[1]
+        return replace(self, workload=_NOBODY, time_passes=False)._lived_through(world)[1]
+
+    def in_the_end(self, world: World) -> World:
+        """Return the world in which nothing changes any more, also by the passing of time."""
+        return replace(self, workload=_NOBODY, time_passes=True)._lived_through(world)[1]
 
     def _lived_through(self, world: World) -> tuple[datetime | None, World]:
         now, snapshot, cache = self.now, None, CycleCache()

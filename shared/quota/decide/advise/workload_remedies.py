@@ -14,7 +14,10 @@ MOST_WAITED_FOR: Final = 24
 
 
 def ends(search: Search) -> Iterator[Remedy]:
-    """Yield running workloads, and those before it in its queue, whose end alone would do."""
+    """Yield running workloads, and those before it in its queue, whose end alone would do.
+
+    Evicting one is a remedy only if it does not take its room back when it waits again.
+    """
     held = [holder for each in search.explanation.flavors for holder in each.holders]
     holders = sorted(held, key=lambda each: (-each.amount, each.workload.id))
     known = {each.workload.id: each.workload for each in holders[:MOST_WAITED_FOR]}
@@ -23,7 +26,7 @@ def ends(search: Search) -> Iterator[Remedy]:
     for each in doing:
         yield Remedy(RemedyAction.WAIT_FOR, group=each.group, workload=each.key)
     for each in doing:
-        if each.admission is not None and not each.is_evicting:
+        if each.admission is not None and not each.is_evicting and search.runs_after_eviction_of(each):
             yield Remedy(RemedyAction.EVICT, group=each.group, workload=each.key)
 
 

@@ -78,6 +78,21 @@ def test_remedy_does_too_where_others_start_between_its_changes() -> None:
     ]
 
 
+def test_workload_that_is_resumed_is_the_last_of_its_queue() -> None:
+    """It is the older one; what it waited on hold does not count, so that 1 more goes to the other."""
+    work = [running("a", 4, "runs"), pending("a", 1, "held", hold=True, created=after(-9))]
+    found = remedies_of(world("root 4\n  a 4", [*work, pending("a", 1, "waits", created=after(-5))]), "held")
+    assert {each["by"] for each in found if each["do"] == "AddCapacity"} == {2}
+
+
+def test_no_eviction_is_a_remedy_where_the_evicted_one_takes_its_room_back() -> None:
+    """`mine` is within the min of its group: it would evict `new` as soon as it is let go."""
+    work = [running("b", 4, "other", since=after(-99)), running("a", 4, "mine"), pending("b", 2, "new")]
+    found = remedies_of(world("root 8\n  a 4\n  b 4", work), "new")
+    assert {each["workload"] for each in found if each["do"] == "WaitFor"} == {"ns/mine", "ns/other"}
+    assert {each["workload"] for each in found if each["do"] == "Evict"} == {"ns/other"}
+
+
 def test_stopped_group_gets_the_remedy_to_resume() -> None:
     given = world("root 4\n  a/ 4 hold\n    b 4", [pending("b", 1, "new")])
     assert remedies_of(given, "new") == [{"do": "Resume", "group": "a"}]
