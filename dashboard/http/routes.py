@@ -13,7 +13,7 @@ from dashboard.http import static_files
 from dashboard.http.guard import RequestGuard
 from dashboard.http.stream import FrameSource, stream
 from dashboard.live.recorded_reasons import last_recorded
-from dashboard.live.served_reasons import served_explanation
+from dashboard.live.served_reasons import served_division, served_explanation
 from dashboard.view.pages.edits import Edits
 from dashboard.view.pages.group import UnknownName, group_page
 from dashboard.view.pages.nodes import flavor_list, node_slice
@@ -76,7 +76,9 @@ class Routes:
 
     async def _group(self, request: web.Request) -> web.Response:
         name, key = request.query.get("name", ""), _key(request)
-        return await _in(self._quick, partial(group_page, self._frames.latest, name, key, self._frames.history))
+        frame = self._frames.latest
+        division = await served_division(self._client, name) if frame.outlook is None else ()
+        return await _in(self._quick, partial(group_page, frame, name, key, self._frames.history, division))
 
     async def _overview(self, request: web.Request) -> web.Response:
         return await _in(self._quick, partial(overview, self._frames.latest, _key(request), self._frames.history))

@@ -1,12 +1,13 @@
 """What the visibility API says to users who cannot see all that a reason depends on: why each workload waits."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, NoReturn
 
 import msgspec
 
+from dashboard.live.leader_past_use import GROUP_EXPLANATIONS
 from dashboard.view.frame import ServedReason
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
 from shared.json_data import Json
@@ -54,6 +55,14 @@ class _Explanation(msgspec.Struct):
     status: Json
 
 
+class _GroupStatus(msgspec.Struct):
+    division: list[Json] = []
+
+
+class _GroupExplanation(msgspec.Struct):
+    status: _GroupStatus
+
+
 class ServedReasons:
     """The reasons that the API gave last, of one namespace or all; nothing is asked while `is_needed` says no."""
 
@@ -86,6 +95,15 @@ class ServedReasons:
             each.id: ServedReason(each.status.position, each.status.reason, cause_of(each.status.message))
             for each in found
         }
+
+
+async def served_division(client: Client, group: str) -> Sequence[Json]:
+    """Return how a group comes to its runtime, from the API; empty where it is not served, or not to this user."""
+    try:
+        found = await client.within(_PATIENCE).get(GROUP_EXPLANATIONS, group, into=_GroupExplanation)
+    except ApiError:
+        return ()
+    return found.status.division
 
 
 async def served_explanation(client: Client, kind: str, key: str) -> Json | None:

@@ -16,6 +16,7 @@ from dashboard.view.queue import Order, Part, slice_of
 from dashboard.view.tree import TreeLines
 from shared.api.conditions import Condition
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
+from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.resources import FlavorResource
@@ -105,6 +106,16 @@ def test_a_group_page_shows_how_its_runtime_is_divided() -> None:
     )
     assert {row["group"]: row["text"]["runtime"] for row in division["rows"]} == {"nlp": "7", "vision": "1"}
     assert page["mins"] == [{"flavor": "default", "resource": "gpu", "text": "2"}]
+
+
+def test_a_group_page_shows_a_tenant_the_division_that_the_api_tells() -> None:
+    busy = _busy()
+    assert busy.outlook is not None
+    tables = [table_as_data(each) for each in division_tables(busy.outlook.given, "nlp")]
+    bare = frame_of(world(TREE), complete=False, statuses={"nlp": QuotaGroupStatus()})
+    assert group_page(bare, "nlp", GPU_KEY, History())["divisions"] == []
+    page = group_page(bare, "nlp", GPU_KEY, History(), tables)
+    assert page["divisions"] == group_page(busy, "nlp", GPU_KEY, History())["divisions"]
 
 
 def test_unknown_group_is_reported_as_unknown() -> None:

@@ -14,6 +14,8 @@ import { keyOf } from "../store.js";
 const WORDS = ["min", "effectiveMin", "guarantee", "ceiling", "weight", "request", "demand", "used", "nonPreemptible", "charge", "runtime", "borrowed", "lendable"];
 const HEADLINES = [["used", "Used"], ["runtime", "Runtime"], ["min", "Min"], ["borrowed", "Borrowed"]];
 
+const UNSEEN = "That is computed from all workloads and nodes, which you cannot see.";
+
 const hint = (text) => el("p", { class: "hint" }, text);
 
 function headlines(row, key) {
@@ -27,7 +29,7 @@ function numbers(page) {
   const rows = page.words.map((each) =>
     el("tr", {}, el("th", { scope: "row" }, keyOf(each)), WORDS.map((word) => el("td", {}, each.text[word]))),
   );
-  const all = rows.length ? table("All numbers", ["Flavor/resource", ...WORDS], rows) : hint("They are computed from all workloads and nodes, which you cannot see.");
+  const all = rows.length ? table("All numbers", ["Flavor/resource", ...WORDS], rows) : hint(UNSEEN);
   return el("details", { class: "card" }, el("summary", {}, "All numbers, under the words of the glossary"), all);
 }
 
@@ -50,7 +52,7 @@ function children(page, store, key) {
 
 function division(page, key) {
   const found = page.divisions.find((each) => keyOf(each) === key);
-  if (!found) return hint("Nothing is divided here.");
+  if (!found) return hint(page.words.length ? "Nothing is divided here." : UNSEEN);
   const rows = found.rows.map((row) =>
     el(
       "tr",

@@ -1,5 +1,8 @@
 """A group's page: its numbers, how its parent's runtime is divided, who lends and borrows."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import msgspec
 
 from dashboard.view.frame import Frame
@@ -10,8 +13,8 @@ from shared.json_data import Json
 from shared.percents import write_percent
 from shared.problems import Problem
 from shared.quota.decide.outlook import Outlook
-from shared.quota.measure.division_table import DivisionRow, DivisionTable, division_tables
-from shared.quota.measure.report import report_of, words_of
+from shared.quota.measure.division_table import division_tables, table_as_data
+from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT, Entry, Group
 from shared.resources import FlavorResource
 from shared.text.budgets import budget_lines
@@ -22,8 +25,13 @@ class UnknownName(Problem):
     """The requested object does not exist, or is not visible to this user."""
 
 
-def group_page(frame: Frame, name: str, key: FlavorResource, history: History) -> Json:
-    """Return the page of one group, with its past use of one flavor and resource. Raises UnknownName."""
+def group_page(
+    frame: Frame, name: str, key: FlavorResource, history: History, division: Iterable[Mapping[str, Any]] = ()
+) -> Json:
+    """Return the page of one group, with its past use of one flavor and resource. Raises UnknownName.
+
+    `division`: what the visibility API says of its runtime, where the user cannot see all that it depends on.
+    """
     record = frame.groups.get(name)
     if record is None and frame.outlook is None and name in frame.world.workload_sets:
         return _bare_page(frame, name)
@@ -45,13 +53,13 @@ def group_page(frame: Frame, name: str, key: FlavorResource, history: History) -
         "mins": _mins(record.group),
         "keys": [*keys_of(record, measured(frame, record))],
         "words": [],
-        "divisions": [],
+        "divisions": [*map(_division, division)],
         "pools": [],
         "history": _past(history, name, key),
     }
     if outlook is not None:
         page["words"] = _words(outlook, record.group)
-        page["divisions"] = [_division(each) for each in division_tables(outlook.given, name)]
+        page["divisions"] = [_division(table_as_data(each)) for each in division_tables(outlook.given, name)]
         around = [page["parent"]] if name != ROOT else []
         below = [name] if page["children"] else []
         page["pools"] = [pool for parent in around + below for pool in pools_of(outlook, parent)]
@@ -104,24 +112,23 @@ def _words(outlook: Outlook, group: Group) -> list[Json]:
     ]
 
 
-def _division(table: DivisionTable) -> Json:
+def _division(table: Mapping[str, Any]) -> Json:
     """Return how the runtime of a group's parent is divided for one key: what each child starts from, and gets."""
-    resource = table.key.resource
-    first = readable(resource, sum(row.first for row in table.rows))
-    shared = readable(resource, sum(sum(row.rounds) for row in table.rows))
-    rule = "their min (it is short)" if table.short else "weight, among those who ask for more"
-    turn = f" {table.turn} has a turn and gets what that needs first." if table.turn else ""
+    resource, children = table["resource"], table["children"]
+    first = readable(resource, sum(each["first"] for each in children))
+    shared = readable(resource, sum(sum(each["rounds"]) for each in children))
+    rule = "their min (it is short)" if table["sharedBy"] == "min" else "weight, among those who ask for more"
+    turn = f" {table['turn']} has a turn and gets what that needs first." if table.get("turn") else ""
     return {
-        "flavor": table.key.flavor,
+        "flavor": table["flavor"],
         "resource": resource,
-        "text": f"{table.parent} has {readable(resource, table.runtime)} of {resource} in {table.key.flavor} "
+        "text": f"{table['parent']} has {readable(resource, table['runtime'])} of {resource} in {table['flavor']} "
         f"to divide: {first} are given first, {shared} are shared in proportion to {rule}.{turn}",
-        "rows": [_row(resource, row) for row in table.rows],
+        "rows": [_row(resource, each) for each in children],
     }
 
 
-def _row(resource: str, row: DivisionRow) -> Json:
-    words = words_of(row.numbers)
-    shown = {word: words[word] for word in ("min", "weight", "demand", "used")}
-    shown |= {"first": row.first, "shared": sum(row.rounds), "runtime": row.runtime}
-    return {"group": row.group, "text": {word: readable(resource, amount) for word, amount in shown.items()}}
+def _row(resource: str, child: Mapping[str, Any]) -> Json:
+    shown = {word: child[word] for word in ("min", "weight", "demand", "used", "first", "runtime")}
+    shown["shared"] = sum(child["rounds"])
+    return {"group": child["group"], "text": {word: readable(resource, amount) for word, amount in shown.items()}}

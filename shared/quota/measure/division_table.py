@@ -98,6 +98,7 @@ def table_as_data(table: DivisionTable) -> Mapping[str, Any]:
                 "min": row.numbers.min,
                 "guarantee": row.numbers.guarantee,
                 "nonPreemptible": row.numbers.non_preemptible,
+                "used": row.numbers.used,
                 "demand": row.numbers.demand,
                 "weight": row.numbers.weight,
                 "floor": row.floor,

@@ -102,6 +102,8 @@ def test_cli_uses_the_history_of_the_leader_or_reports_that_it_is_missing(
 
 
 def test_dashboard_shows_a_tenant_what_the_api_explains(quotree: Quotree) -> None:
+    binding = ("clusterrolebinding", "team-a-views", "--clusterrole=quotree-view", "--user=team-a")
+    quotree.cluster.kubectl("create", *binding)
     with commanded(tenant(quotree, "team-a"), "--namespace=team-a") as address:
 
         def page() -> Any:
@@ -122,6 +124,10 @@ def test_dashboard_shows_a_tenant_what_the_api_explains(quotree: Quotree) -> Non
             return [(each["place"], each["reason"]) for each in items]
 
         wait_for(lambda: listed() == [(2, "BehindHead")], "the queue has place and reason")
+        (division,) = read_page(address, "group", name="vision")["divisions"]
+        assert division["text"].startswith("root has 8 of cpu in default to divide")
+        assert {"vision", "nlp"} <= {each["group"] for each in division["rows"]}
+    quotree.cluster.kubectl("delete", *binding[:2])
 
 
 def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> None:
