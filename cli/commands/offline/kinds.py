@@ -10,11 +10,19 @@ from cli.read.cluster.settings import live_settings
 from cli.read.kinds.crd_paths import check_paths
 from cli.read.kinds.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
 from cli.render.data import print_data
+from cli.render.listing import ListColumn, ListOutput, list_options
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
 from shared.problems import Problem
 
 GOVERNED, NOT_GOVERNED = 0, 1
+COLUMNS: Final = (
+    ListColumn("KIND", "kind"),
+    ListColumn("API VERSION", "apiVersion"),
+    ListColumn("HELD BY", "heldBy", rank=1),
+    ListColumn("CHILDREN", "childrenText", rank=2),
+    ListColumn("OPERATORS", "operatorsText", rank=3, text=True),
+)
 _BUILT_IN: Final = (
     {"kind": "Job", "apiVersion": "batch/v1", "heldBy": ".spec.suspend", "operators": [], "children": ["Pod"]},
     {"kind": "Pod", "apiVersion": "v1", "heldBy": "scheduling gate", "operators": [], "children": []},
@@ -26,12 +34,10 @@ _BUILT_IN: Final = (
     "--settings", "settings_file", type=click.Path(), metavar="FILE", help="Of this file, not of the cluster."
 )
 @click.option("--presets", is_flag=True, help="All that are shipped, not those of the cluster.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", show_default=True)
 @click.pass_context
 def command(
-    click_context: click.Context, settings_file: str | None, presets: bool, output: Literal["table", "json", "yaml"],
-    cluster: LiveCluster,
-) -> None:  # fmt: skip
+    click_context: click.Context, settings_file: str | None, presets: bool, shown: ListOutput, cluster: LiveCluster
+) -> None:
     """List the kinds that are governed: as the settings of the live cluster say, or those of a file.
 
     `quotree kinds check` shows what a descriptor reads from objects in files, without a cluster.
@@ -48,15 +54,14 @@ def command(
         if settings.quota is None:
             click.echo("quotree: the cluster's settings cannot be read; kinds that they name are missing", err=True)
     data = [*_BUILT_IN, *map(_listed, kinds.all)]
-    if output != "table":
-        print_data(data, output)
-        return
-    from cli.render.kinds_table import draw_kinds
-
-    draw_kinds(data)
+    shown.print([{**each, **_in_words(each)} for each in data] if shown.is_table else data, COLUMNS, "kind")
 
 
-live_options(command)
+live_options(list_options(command))
+
+
+def _in_words(kind: dict[str, Any]) -> dict[str, str]:
+    return {f"{name}Text": ", ".join(kind[name]) for name in ("children", "operators")}
 
 
 def _listed(kind: Kind) -> dict[str, Any]:
@@ -97,9 +102,9 @@ def check(
         click.echo("every path is in the schema of the definition", err=output != "text")
     found = read_samples(kinds, samples) if samples else []
     if output != "text":
-        print_data([_sample_data(each) for each in found], output)
+        print_data({"items": [_sample_data(each) for each in found]}, output)
     else:
-        from cli.render.kinds_table import draw_sample
+        from cli.render.kind_sample import draw_sample
 
         for sample in found:
             draw_sample(sample)

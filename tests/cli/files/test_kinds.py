@@ -41,21 +41,22 @@ def saved(folder: Path, *objects: Any, name: str = "samples.yaml") -> str:
 
 def checked(folder: Path, descriptor: str, *objects: Any) -> tuple[int, list[dict[str, Any]]]:
     done = run("check", descriptor, "-f", saved(folder, *objects), "-o", "json")
-    return done.exit_code, json.loads(done.stdout)
+    return done.exit_code, json.loads(done.stdout)["items"]
 
 
 def test_shipped_presets_are_listed() -> None:
-    found = {each["kind"]: each for each in json.loads(run("--presets", "-o", "json").stdout)}
+    found = {each["kind"]: each for each in json.loads(run("--presets", "-o", "json").stdout)["items"]}
     assert list(found)[:3] == ["Job", "Pod", "JobSet"]
     assert len(found) == 12
     assert found["PyTorchJob"]["heldBy"] == ".spec.runPolicy.suspend"
     assert (found["TrainJob"]["heldBy"], found["LeaderWorkerSet"]["heldBy"]) == ("its JobSet", "scheduling gate")
     assert "MPIJob" in run("--presets").stdout
+    assert run("--presets", "-o", "name").stdout.split()[:2] == ["Job", "Pod"]
 
 
 def test_kinds_of_a_settings_file_are_listed(tmp_path: Path) -> None:
     settings = saved(tmp_path, "kinds:\n- preset: jobset\n  operators: [me]\n", name="settings.yaml")
-    found = yaml.safe_load(run("--settings", settings, "-o", "yaml").stdout)
+    found = yaml.safe_load(run("--settings", settings, "-o", "yaml").stdout)["items"]
     assert [(each["kind"], each["operators"]) for each in found] == [("Job", []), ("Pod", []), ("JobSet", ["me"])]
 
 

@@ -1,42 +1,18 @@
-"""Prints governed kinds and samples of them as text."""
+"""Prints what a descriptor reads from a sample object, and how the object changes, as text."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 import click
 import yaml
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from cli.read.kinds.kind_samples import Sample
 from shared.quota.model.tree import Amounts
 from shared.text.quantities import readable
 
-_WIDE: Final = 250
 _CONTEXT: Final = 2
 """Unchanged lines beside each change."""
-
-
-def draw_kinds(found: Iterable[Mapping[str, Any]]) -> None:
-    """Print the table of kinds to standard output; nothing is cut off."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("KIND", "API VERSION", "HELD BY", "CHILDREN", "OPERATORS"):
-        table.add_column(title, no_wrap=title != "OPERATORS")
-    for each in found:
-        cells = (
-            each["kind"],
-            each["apiVersion"],
-            each["heldBy"],
-            ", ".join(each["children"]),
-            "\n".join(each["operators"]),
-        )
-        table.add_row(*map(Text, cells))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE)
-    console.print(table)
 
 
 def draw_sample(sample: Sample) -> None:
