@@ -9,7 +9,7 @@ from shared.percents import WHOLE
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, SYSTEM, Entry
-from shared.resources import FlavorResource
+from shared.resources import MAX_AMOUNT, FlavorResource
 from tests.shared.quota.reference_inputs import ReferenceInputs
 
 COUNTS = "counts"
@@ -85,12 +85,15 @@ class Limits:
         return share
 
     def _share(self, name: str, key: FlavorResource, limit: str) -> int:
-        """Exact parts of what the parent has, then the whole of their sum by largest remainder, ties by name."""
+        """Exact parts of what the parent has, then the whole of their sum by largest remainder, ties by name.
+
+        No amount is larger than what a quantity may be.
+        """
         entries = {child: self._entry(child, key) for child in self.children(self.tree[name].parent or ROOT)}
         percents = {child: entry.percent(limit, key.resource) for child, entry in entries.items() if entry}
         base = self._base(name, key)
         exact = {child: Fraction(base * share, WHOLE) for child, share in percents.items() if share is not None}
-        return _rounded(exact)[name]
+        return min(_rounded(exact)[name], MAX_AMOUNT)
 
     def _base(self, name: str, key: FlavorResource) -> int:
         """What the percents of the group are parts of: its parent's min as if nothing outside the groups was used."""
