@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(300)
 LONG = 120.0
 TOLD_WITHIN = 30.0
 """Seconds, on a loaded machine: what waits is told after three, and nothing else happens meanwhile."""
-REPORTS = ("events:", "metrics:", "pending_reasons:", "group_status:")
+REPORTS = ("reconciler.report.", "pending_reasons:")
 """Steps that come after the decision: the object itself is served."""
 
 
