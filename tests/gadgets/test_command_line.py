@@ -50,7 +50,7 @@ def test_running_gadget_is_held_and_resumed(at_rest: World, monkeypatch: pytest.
 def test_objects_of_a_described_kind_are_counted_once_and_wait(at_rest: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world = at_rest
     write_settings(world)
-    kinds = output_of(world, monkeypatch, "kinds")
+    kinds = output_of(world, monkeypatch, "kinds")["items"]
     assert [(each["kind"], each["heldBy"]) for each in kinds][2:] == [("Gadget", ".spec.control.paused")]
     world.create(gadget("runs", "blue", pods=part(), jobs=job_part()))
     world.until("it runs", lambda: world.used("blue", "t4") == "2" and len(world.pods("runs")) == 2)
