@@ -87,5 +87,5 @@ def draw(workload: Workload, known: Expectation, has_run: timedelta, run: int) -
         left = [*outrun] if known.limit is None else [min(max(known.limit, has_run), each) for each in outrun]
     dice = crc32(f"{workload.kind}/{workload.key}".encode())
     place = (dice + run * _STEPS[dice % len(_STEPS)]) % RUNS
-    within = crc32(f"{run}/{workload.key}".encode()) / 2**32
-    return left[int((place + within) / RUNS * len(left))]
+    fraction = crc32(f"{run}/{workload.key}".encode()) / 2**32
+    return left[int((place + fraction) / RUNS * len(left))]
