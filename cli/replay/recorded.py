@@ -11,6 +11,7 @@ from cli.read.questions import Question, read_question
 from cli.replay.object_log import ObjectLog
 from cli.replay.past import PastLog, PastWorkload, UnreadLines
 from shared.api.annotations import OWN_ANNOTATIONS, read_annotations
+from shared.api.durations import later
 from shared.json_data import Json
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
@@ -19,6 +20,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 
+_BEFORE_NEXT_SECOND: Final = timedelta(milliseconds=999)
 _OF_WORKLOADS: Final = frozenset({"Job", "Pod"})
 _OVER: Final = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
 _PHASES: Final = frozenset({"Succeeded", "Failed"})
@@ -34,6 +36,15 @@ class _SeenObject:
     evictions: set[datetime] = field(default_factory=set)
     ended: datetime | None = None
     gone: datetime | None = None
+
+    def came(self, created: datetime, begin: datetime) -> datetime:
+        """Return when the object came, as late as all that is known allows: `created` is a whole second.
+
+        It came before it was seen, and before it was started. What was there at `begin` came then, at the latest.
+        """
+        if self.first <= begin:
+            return max(created, begin)
+        return max(created, min(self.first, *self.starts, later(created, _BEFORE_NEXT_SECOND)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +123,7 @@ class _Reading:
         by_name = {object_name(each.manifest): each for each in seen_objects}
         workloads = sorted(
             (
-                _past(replace(each, created=max(each.created, begin)) if each.admission is None else each, found)
+                _past(replace(each, created=found.came(each.created, begin)) if each.admission is None else each, found)
                 for each in question.workloads.workloads
                 if (found := by_name.get(f"{each.kind}/{each.key}")) is not None
             ),

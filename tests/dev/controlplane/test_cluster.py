@@ -17,7 +17,8 @@ from tests.dev.controlplane.programs import ROOT, alive, eventually
 
 STARTS = """
 import sys, time
-from dev.controlplane import binaries, cluster
+from dev.controlplane import cluster
+from dev.controlplane.programs import binaries
 cp = cluster.start(binaries.ensure(lambda line: None))
 print(cp.workdir, *[process.pid for process in cp.processes.values()], flush=True)
 time.sleep(600)

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.timeout(500)
 LONG = 120.0
 SETTLED = 300.0
 LEASE_SECONDS = 9
+NOBODY_EVICTED = {"gracePeriod": "10m"}
+"""No Job runs for so long: each is started once, however late its group's others come."""
 PATHS = {"vision": ("vision", "research", "root"), "nlp": ("nlp", "research", "root"), "web": ("web", "root")}
 
 
@@ -52,7 +54,7 @@ def test_accounts_are_what_the_api_showed_with_leaders_frozen_killed_and_two_at_
     q: Quotree, tmp_path: Path
 ) -> None:
     q.lease_seconds = LEASE_SECONDS
-    q.lead()
+    q.lead(reclaim=NOBODY_EVICTED)
     q.group("root", quotas=[quota(max="9")])
     q.group("research", isParent=True, quotas=[quota(min="4")])
     q.group("vision", parent="research", quotas=[quota(min="2")])
@@ -63,7 +65,7 @@ def test_accounts_are_what_the_api_showed_with_leaders_frozen_killed_and_two_at_
     folder = tmp_path / "other"
     folder.mkdir()
     other = Quotree(q.control_plane, folder, lease_seconds=LEASE_SECONDS, preloaded=q.preloaded)
-    other.start()
+    other.start(reclaim=NOBODY_EVICTED)
     try:
         with recording(q.control_plane) as history:
             for number in range(6):
@@ -81,7 +83,7 @@ def test_accounts_are_what_the_api_showed_with_leaders_frozen_killed_and_two_at_
             other.kill()  # with up to a minute that is not written
             wait_for(lambda: len(q.running()) <= 2, "Jobs end while nobody leads", LONG)
             q.release()
-            q.lead()
+            q.lead(reclaim=NOBODY_EVICTED)
             wait_for(lambda: all(map(finished, q.jobs().values())), "all end", LONG)
         assert len(history.states) == 18
         last = max(map(end_of, history.states.values()))
