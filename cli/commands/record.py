@@ -3,7 +3,10 @@
 See docs/replay.md.
 """
 
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
 
@@ -29,8 +32,9 @@ _NANO: Final = 10**9
 def command(path: str, interval: str, length: str | None, max_size: str, cluster: LiveCluster) -> None:
     """Record quota objects, nodes and workloads of the live cluster, and each change of them, until interrupted.
 
-    A file that exists is continued. While the API server does not answer nothing is recorded, and recording goes on
-    after it. A Job that comes and goes between two looks is not in the log. It needs the rights of `simulate --live`.
+    SIGTERM interrupts it, too. A file that exists is continued. While the API server does not answer nothing is
+    recorded, and recording goes on after it. A Job that comes and goes between two looks is not in the log. It needs
+    the rights of `simulate --live`.
     """
     wait, most = read_duration(interval), _bytes(max_size)
     end = None if length is None else time.monotonic() + read_duration(length).total_seconds()
@@ -38,14 +42,25 @@ def command(path: str, interval: str, length: str | None, max_size: str, cluster
         with ObjectLog(path).write("at") as file:
             recorder = ObjectRecorder(file)
             try:
-                while recorder.written < most and (end is None or time.monotonic() < end):
-                    _look(recorder, cluster)
-                    time.sleep(wait.total_seconds())
+                with _interrupted_by_sigterm():
+                    while recorder.written < most and (end is None or time.monotonic() < end):
+                        _look(recorder, cluster)
+                        time.sleep(wait.total_seconds())
             except KeyboardInterrupt:
                 _look(recorder, cluster)
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error.strerror}") from error
     click.echo(f"quotree: {recorder.written} bytes recorded in {path}", err=True)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """End by SIGTERM as by SIGINT, which what a script starts in the background ignores."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _look(recorder: ObjectRecorder, cluster: LiveCluster) -> None:

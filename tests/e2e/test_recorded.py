@@ -1,7 +1,6 @@
 """A live run is recorded and lived through again: the same starts and evictions in the same order."""
 
 import json
-import signal
 from pathlib import Path
 
 from tests.e2e.kubectl_steps import Asking
@@ -25,7 +24,7 @@ def test_a_recorded_run_replays_with_the_same_starts_and_evictions(ask: Asking, 
     ask.submit("owner", "language", 2, run_for="6s")
     ask.until("it takes its min back", lambda: not ask.is_held("owner") and ask.is_held("lent"))
     ask.until("what was evicted runs again", lambda: not ask.is_held("lent"))
-    recording.send_signal(signal.SIGINT)
+    recording.terminate()
     assert recording.wait(timeout=60) == 0
 
     # All of it may have happened within the second that changes are gathered for by default.
