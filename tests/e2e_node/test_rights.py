@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e_node.site import NAMESPACE, Site, group, pod
+from shared.api.names import API_VERSION, IN_USE
+from tests.e2e_node.site import NAMESPACE, Object, Site, group, pod
 
 # Writes that are granted for an occasion that these tests need not bring about.
 SELDOM: dict[str, set[tuple[str, str]]] = {
@@ -23,6 +24,12 @@ SELDOM: dict[str, set[tuple[str, str]]] = {
     },
 }
 READS = {"get", "list", "watch"}
+UNUSED_FLAVOR: Object = {
+    "apiVersion": API_VERSION,
+    "kind": "ResourceFlavor",
+    "metadata": {"name": "rights"},
+    "spec": {"nodeLabels": {"rights": "none"}},
+}
 # What every authenticated account may do, by Kubernetes' own default roles.
 OF_ALL_USERS = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
 
@@ -37,9 +44,9 @@ def tree_in_use(tree: Site) -> Site:
     tree.until("the pod borrows", lambda: tree.phase("borrowing") == "Running")
     tree.submit("owner", "language", cpu="400m", seconds=1)
     tree.until("it is evicted for the owner", lambda: tree.is_complete("owner"))
-    done = tree.apply(group("rights", quotas=[]))
+    done = tree.apply(*(_waiting_for_its_users(each) for each in (group("rights", quotas=[]), UNUSED_FLAVOR)))
     assert done.returncode == 0, done.stderr
-    tree.kubectl("delete", "quotagroup", "rights")
+    tree.kubectl("delete", "quotagroup/rights", "resourceflavor/rights")
     for each in (*tree.pods("webhook"), *tree.pods("reconciler")):
         assert tree.scrape(each, tree.scraper())[0] == 200
     tree.clear()
@@ -62,6 +69,11 @@ def test_no_account_is_refused_a_request(tree_in_use: Site, component: str) -> N
     refused = [event for event in tree_in_use.cluster.audit_events() if event.user == user and event.code == 403]
 
     assert refused == []
+
+
+def _waiting_for_its_users(body: Object) -> Object:
+    """With the finalizer that the reconciler takes off when a deleted object is not used any more."""
+    return {**body, "metadata": {**body["metadata"], "finalizers": [IN_USE]}}
 
 
 def _user(component: str) -> str:
