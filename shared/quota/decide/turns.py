@@ -22,7 +22,7 @@ from shared.quota.measure.fair_share import EXACT
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.measure.turns.heads import LargeHead, Way, large_heads, patient_until
 from shared.quota.measure.turns.holders import Slot
-from shared.quota.measure.turns.levels import Level, TooLittle
+from shared.quota.measure.turns.levels import Level, TooLittle, TurnNumbers
 from shared.quota.model.workload import Turn, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
@@ -86,11 +86,13 @@ class TurnOrder:
     """Whose turn it is below each parent, in one snapshot. Costs a look at the children of each parent asked about."""
 
     snapshot: Snapshot
+    before: TurnNumbers = field(init=False)
     taken: dict[Slot, str] = field(init=False)
     """(parent, key) -> the leaf of the workload that has a turn there."""
     _least: dict[Slot, TurnRank | None] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        self.before = self.snapshot.before_turns
         self.taken = {slot: holder.workload.group for slot, holder in self.snapshot.turns.slots.items()}
 
     def why_not(self, level: Level, rivals: Set[str] = frozenset()) -> NoTurn | None:
@@ -108,7 +110,7 @@ class TurnOrder:
     def _least_using(self, slot: Slot) -> TurnRank | None:
         """Return the first of the children that want more than they get, and use something."""
         if slot not in self._least:
-            (parent, key), before = slot, self.snapshot.before_turns
+            (parent, key), before = slot, self.before
             ranks = []
             for child in before.tree_index.children[parent]:
                 numbers = before.of(child, key)
@@ -119,7 +121,7 @@ class TurnOrder:
 
     def _rank(self, group: str, key: FlavorResource) -> TurnRank | None:
         """Return the group's place at its level; None: it has weight 0."""
-        numbers = self.snapshot.before_turns.of(group, key)
+        numbers = self.before.of(group, key)
         if not numbers.weight:
             return None
         past = self.snapshot.world.past_use.get(group, {}).get(key, 0)
@@ -127,7 +129,7 @@ class TurnOrder:
 
     def may_be_next(self, leaf: str, way: Way) -> bool:
         """Return whether nothing is in its way in its own leaf's division; quicker than looking at all levels."""
-        before = self.snapshot.before_turns
+        before = self.before
         parent = before.tree_index.parents[leaf]
         for key, amount in way.amounts:
             own = before.of(leaf, key)
@@ -138,7 +140,7 @@ class TurnOrder:
 
     def why_no_way(self, leaf: str, way: Way) -> tuple[Level, ...] | NoTurn:
         """Return the levels at which the turn of a head would count in these flavors, if nothing is in its way."""
-        levels = self.snapshot.before_turns.levels_of(leaf, way.amounts)
+        levels = self.before.levels_of(leaf, way.amounts)
         if isinstance(levels, TooLittle):
             because = TurnRefusal.CEILING if levels.by_ceiling else TurnRefusal.MINS
             return NoTurn(because, levels.group, levels.key, levels.left, levels.requested)
