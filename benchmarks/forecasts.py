@@ -51,7 +51,7 @@ CAPACITY: Final = "default:cpu=20000,default:memory=80Ti,default:nvidia.com/gpu=
 GATHERED: Final = timedelta(seconds=1)
 OVER: Final = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 MOST_ASKED: Final = 20
-"""Of one moment's waiting workloads."""
+"""So many of the workloads that wait at one moment are asked about."""
 DAY: Final = timedelta(days=1)
 MILLISECOND: Final = timedelta(milliseconds=1)
 

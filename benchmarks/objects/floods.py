@@ -10,7 +10,7 @@ import argparse
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -85,11 +85,6 @@ def measure(q: Quotree, kind: str, seconds: float, bar: float) -> bool:
     return max(delays) <= bar and peak_mib(q) < limit_mib() and turns == 0
 
 
-def kinds(asked: str | None) -> Iterator[str]:
-    """Yield the flood that is asked for, or each."""
-    yield from FLOODS if asked is None else (asked,)
-
-
 def main() -> int:
     """Run each on a control plane of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -98,7 +93,7 @@ def main() -> int:
     parser.add_argument("--bar", type=float, default=2.0)
     options = parser.parse_args()
     found, good = binaries.ensure(progress=print), True
-    for kind in kinds(options.kind):
+    for kind in (options.kind,) if options.kind else FLOODS:
         with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE]) as control_plane:
             q = Quotree(control_plane, Path(folder), lease_seconds=15)
             q.install()

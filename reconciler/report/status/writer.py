@@ -71,7 +71,7 @@ class _Round(NamedTuple):
     snapshot: Snapshot
     now: datetime
     over: Mapping[str, OverSince]
-    """By group."""
+    """group → since when it is over its runtime, by leaf and key."""
     empty: Mapping[str, str]
     """Flavor → why it has no nodes."""
 
@@ -83,7 +83,7 @@ class StoredStatuses:
         self._client = client
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._written: dict[str, QuotaGroupStatus | None] = {}
-        """By the uid of the group: the last written status, which the watch might not have reported yet; None: the last
+        """uid of the group → the last written status, which the watch might not have reported yet; None: the last
         write had no answer, and might have been stored."""
 
     def is_stored(self, record: GroupStatusRecord, status: QuotaGroupStatus) -> bool:

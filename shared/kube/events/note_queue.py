@@ -16,7 +16,7 @@ class NoteQueue:
         self._repeat_after = repeat_after.total_seconds()
         self._notes: OrderedDict[NoteKey, EventNote] = OrderedDict()
         self._new: OrderedDict[NoteKey, None] = OrderedDict()
-        """Those that are to be created."""
+        """Notes whose Event does not exist yet; the values say nothing."""
         self._repeats: list[tuple[float, NoteKey]] = []
         """When the series of each is to be incremented."""
 

@@ -76,7 +76,7 @@ class GroupAccount:
     until: int | None = None
     periods: dict[str, PeriodAccount] = field(default_factory=dict)
     run_times: LeafRunTimes = NO_RUN_TIMES
-    """Of a leaf: how long its workloads ran."""
+    """How long workloads ran; empty for a group that is no leaf."""
 
     def period(self, name: str) -> PeriodAccount:
         """Return the account of the month; a new one if there is none."""
