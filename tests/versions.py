@@ -6,9 +6,9 @@ from typing import Any, Final
 import pytest
 
 from dev.controlplane.cluster import ControlPlane
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_quantities, with_rules
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_amounts, with_rules
 
-READS_QUANTITIES_SINCE: Final = 34
+READS_AMOUNTS_SINCE: Final = 34
 """The minor version of Kubernetes; the chart's templates name it too."""
 
 
@@ -20,9 +20,9 @@ def definitions(control_plane: ControlPlane) -> list[dict[str, Any]]:
 def definitions_of(minor: int) -> list[dict[str, Any]]:
     """The same for Kubernetes 1.`minor`."""
     made = [quotagroup_definition(), flavor_definition()]
-    if minor >= READS_QUANTITIES_SINCE:
+    if minor >= READS_AMOUNTS_SINCE:
         return made
-    return [with_rules(each, lambda rule: [] if reads_quantities(rule) else [rule]) for each in made]
+    return [with_rules(each, lambda rule: [] if reads_amounts(rule) else [rule]) for each in made]
 
 
 def minor_version(control_plane: ControlPlane) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_quantities, with_rules
+from shared.api.crds.definitions import flavor_definition, quotagroup_definition, reads_amounts, with_rules
 from shared.api.crds.parts import Schema
 
 FOLDER: Final = Path(__file__).parents[2] / "charts/quotree/templates/crds"
@@ -53,7 +53,7 @@ def _template(definition: dict[str, Any]) -> str:
 
 def _marked(rule: Schema) -> list[Any]:
     """The rule, between marks if only some API servers accept it."""
-    return [_BEGIN, rule, _END] if reads_quantities(rule) else [rule]
+    return [_BEGIN, rule, _END] if reads_amounts(rule) else [rule]
 
 
 def main() -> None:

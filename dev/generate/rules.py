@@ -25,7 +25,7 @@ Rules marked *schema* are also in the CRDs as CEL, with the same code: the API s
 before it calls the webhook. *schema, own words* means that the API server refuses it by the types and bounds of the
 schema (a wrong type, a list that is too long), with a sentence of its own. The schema compares entries only in lists of
 up to 16, and it compares quantities exactly, where the rule compares them rounded up to whole base units. Before
-Kubernetes 1.34 the schema reads no quantity, because the API server would reject it for its estimated cost: there, only
+Kubernetes 1.34 the schema reads no amount, because the API server would reject it for its estimated cost: there, only
 the webhook holds `BadQuantity`, `MinAboveMax` and `LendingLimitAboveMin`.
 
 An edit is refused only for what it breaks or makes worse, never for what was broken before, so that an illegal tree

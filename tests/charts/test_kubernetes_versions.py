@@ -18,7 +18,7 @@ from kubernetes_validate import utils
 
 from dev.controlplane.programs.binaries import Binaries
 from tests.repository import ROOT
-from tests.versions import READS_QUANTITIES_SINCE, definitions_of
+from tests.versions import READS_AMOUNTS_SINCE, definitions_of
 
 CHART = ROOT / "charts" / "quotree"
 FIRST = int(re.findall(r"(?m)^kubeVersion: \">=1\.(\d+)-0\"$", (CHART / "Chart.yaml").read_text())[0])
@@ -73,7 +73,7 @@ def test_rules_that_read_quantities_are_left_out_where_the_schema_would_be_refus
         each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "CustomResourceDefinition"
     }
     assert rendered == {each["metadata"]["name"]: each["spec"] for each in definitions_of(minor)}
-    assert ("MinAboveMax" in str(rendered)) == (minor >= READS_QUANTITIES_SINCE)
+    assert ("MinAboveMax" in str(rendered)) == (minor >= READS_AMOUNTS_SINCE)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
