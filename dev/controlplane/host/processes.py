@@ -14,6 +14,7 @@ from dev.controlplane.errors import ControlPlaneError, PortTakenError
 READY_TIMEOUT = 120.0
 STOP_GRACE = 10.0
 POLL = 0.02
+LONGEST_POLL = 0.25
 LOG_TAIL = 16_384
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -63,12 +64,14 @@ class Process:
 
     def wait_until_ready(self, timeout: float = READY_TIMEOUT) -> None:
         """Return when the probe says yes. Raises ControlPlaneError when it ends or when `timeout` seconds pass."""
-        deadline = time.monotonic() + timeout
+        began = time.monotonic()
         while not self._probe():
             self._check_alive()
-            if time.monotonic() > deadline:
+            passed = time.monotonic() - began
+            if passed > timeout:
                 raise ControlPlaneError(f"{self.name} was not ready after {timeout:.0f} s; its log is {self.log}")
-            time.sleep(POLL)
+            # The longer it takes, the less often: each probe slows what it waits for.
+            time.sleep(min(max(POLL, passed / 20), LONGEST_POLL))
 
     def start(self) -> None:
         self.launch()
