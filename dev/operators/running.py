@@ -2,7 +2,6 @@
 
 import http.client
 import os
-import ssl
 import time
 import urllib.error
 import urllib.request
@@ -18,7 +17,7 @@ from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.host.ports import Ports
 from dev.controlplane.host.processes import Process
 from dev.controlplane.pki import Authority
-from dev.controlplane.rest import PROBE_TIMEOUT, serves
+from dev.controlplane.rest import PROBE_TIMEOUT, serves, unchecked
 from dev.operators import building, manifests
 from dev.operators.commands import HOST, START, Site
 from dev.operators.recipe import Operator
@@ -42,7 +41,7 @@ def running(
         site.certificates.parent.mkdir(parents=True)
         authority = Authority(site.certificates)
         authority.server("tls")
-        objects = [each for each in yaml.safe_load_all(built.manifests.read_text()) if each]
+        objects = [each for each in yaml.load_all(built.manifests.read_text(), Loader=yaml.CSafeLoader) if each]
         if objects:
             # Charts make none.
             control_plane.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": operator.account[0]}})
@@ -57,7 +56,7 @@ def running(
 
 
 def _apply(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> None:
-    control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(objects))
+    control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.dump_all(objects, Dumper=yaml.CSafeDumper))
     defined = [each["metadata"]["name"] for each in objects if each["kind"] == "CustomResourceDefinition"]
     deadline = time.monotonic() + _READY
     while not all(_is_served(control_plane, name) for name in defined):
@@ -100,11 +99,8 @@ def _url(site: Site) -> str:
 
 def _is_there(hook: str) -> bool:
     """Return whether the webhook's server listens and knows the path, whatever it answers to an empty request."""
-    tls = ssl.create_default_context()
-    tls.check_hostname = False
-    tls.verify_mode = ssl.CERT_NONE
     try:
-        with urllib.request.urlopen(hook, data=b"", timeout=PROBE_TIMEOUT, context=tls):  # noqa: S310  our own URL
+        with urllib.request.urlopen(hook, data=b"", timeout=PROBE_TIMEOUT, context=unchecked()):  # noqa: S310  our own
             return True
     except urllib.error.HTTPError as error:
         return error.code != http.HTTPStatus.NOT_FOUND

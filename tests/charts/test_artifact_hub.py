@@ -33,12 +33,12 @@ def test_listed_definitions_are_those_of_the_chart() -> None:
 
 
 def test_examples_of_the_definitions_are_accepted(control_plane: ControlPlane) -> None:
-    control_plane.apply(yaml.safe_dump_all([quotagroup_definition(), flavor_definition()]))
+    control_plane.apply(yaml.dump_all([quotagroup_definition(), flavor_definition()], Dumper=yaml.CSafeDumper))
     control_plane.kubectl("wait", "--for=condition=Established", "crd", "quotagroups.quotree.dev")
     control_plane.kubectl("wait", "--for=condition=Established", "crd", "resourceflavors.quotree.dev")
     examples = yaml.safe_load(ANNOTATIONS["crdsExamples"])
     command = ("apply", "--dry-run=server", "--validate=strict", "-f", "-")
-    done = control_plane.kubectl(*command, input=yaml.safe_dump_all(examples), check=False)
+    done = control_plane.kubectl(*command, input=yaml.dump_all(examples, Dumper=yaml.CSafeDumper), check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert {each["kind"] for each in examples} == {"QuotaGroup", "ResourceFlavor"}
 

@@ -95,7 +95,13 @@ def test_production_values_are_rendered_and_accepted(control_plane: ControlPlane
     )
     inside = [each | {"metadata": each["metadata"] | {"namespace": "default"}} for each in objects if _is_inside(each)]
     done = control_plane.kubectl(
-        "apply", "--dry-run=server", "--validate=strict", "-f", "-", input=yaml.safe_dump_all(inside), check=False
+        "apply",
+        "--dry-run=server",
+        "--validate=strict",
+        "-f",
+        "-",
+        input=yaml.dump_all(inside, Dumper=yaml.CSafeDumper),
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert {"ServiceMonitor", "PrometheusRule"} < {each["kind"] for each in render(control_plane.binaries, "-f", file)}

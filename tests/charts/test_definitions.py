@@ -73,7 +73,7 @@ def _apply(api: ControlPlane, versions: dict[str, bool], *, check: bool = True) 
     """Both definitions with these versions; the one that is stored is marked."""
     definitions = [_with_versions(each, versions) for each in (quotagroup_definition(), flavor_definition())]
     words = ("apply", "--server-side", "--force-conflicts", "-f", "-")
-    return api.kubectl(*words, input=yaml.safe_dump_all(definitions), check=check)
+    return api.kubectl(*words, input=yaml.dump_all(definitions, Dumper=yaml.CSafeDumper), check=check)
 
 
 def _with_versions(definition: Object, versions: dict[str, bool]) -> Object:

@@ -35,7 +35,7 @@ def _kinds(*kinds: Any) -> tuple[str, str]:
 
 def _without_kinds(binaries: Binaries) -> str:
     """All objects but the checksums, as text."""
-    return yaml.safe_dump_all(render(binaries))
+    return yaml.dump_all(render(binaries), Dumper=yaml.CSafeDumper)
 
 
 def test_disabled_kind_renders_nothing(control_plane_binaries: Binaries) -> None:

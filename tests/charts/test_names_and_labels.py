@@ -46,7 +46,7 @@ def test_api_server_accepts_what_each_value_renders(control_plane: ControlPlane,
     for each in objects:
         if each["metadata"].get("namespace") == "quotree-system":
             each["metadata"]["namespace"] = "default"
-    text = yaml.safe_dump_all(objects)
+    text = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
     done = control_plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", input=text, check=False)
     # Other tests have installed some of these objects on this control plane, and apply warns where they did otherwise.
     warnings = [line for line in done.stderr.splitlines() if "last-applied-configuration" not in line]

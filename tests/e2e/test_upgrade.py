@@ -32,7 +32,9 @@ def test_upgrade_and_reapply_keep_the_cas_and_refuse_no_request(quotree: Quotree
         manifests = yaml.load_all(
             cluster.helm("get", "manifest", "quotree", "--namespace", NAMESPACE).stdout, Loader=yaml.CSafeLoader
         )
-        ours = yaml.safe_dump_all(each for each in manifests if each and each["kind"].lower() in KINDS)
+        ours = yaml.dump_all(
+            (each for each in manifests if each and each["kind"].lower() in KINDS), Dumper=yaml.CSafeDumper
+        )
         for how in ((), ("--server-side", "--force-conflicts", "--field-manager=gitops")):
             cluster.kubectl("apply", *how, "-f", "-", input=ours)
             traffic.wait_for_more(20)

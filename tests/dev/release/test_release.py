@@ -54,7 +54,7 @@ def test_chart_archive_renders_what_the_folder_renders(made: dict[str, Path], co
 
 
 def test_static_manifests_are_accepted_by_the_api_server(made: dict[str, Path], control_plane: ControlPlane) -> None:
-    objects = [each for each in yaml.safe_load_all(made["quotree.yaml"].read_text()) if each]
+    objects = [each for each in yaml.load_all(made["quotree.yaml"].read_text(), Loader=yaml.CSafeLoader) if each]
     assert objects[0]["kind"] == "Namespace"
     assert not [each for each in objects if "helm.sh/hook" in each["metadata"].get("annotations", {})]
     for each in objects:
@@ -63,7 +63,7 @@ def test_static_manifests_are_accepted_by_the_api_server(made: dict[str, Path], 
     # With a manager of its own kubectl does not try to migrate what another test has applied without --server-side.
     wishes = ("--force-conflicts", "--field-manager=release", "--dry-run=server")
     command = ("apply", "--server-side", *wishes, "-f", "-")
-    done = control_plane.kubectl(*command, input=yaml.safe_dump_all(objects), check=False)
+    done = control_plane.kubectl(*command, input=yaml.dump_all(objects, Dumper=yaml.CSafeDumper), check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -78,12 +78,14 @@ def test_kustomize_base_can_be_named_in_a_kustomization(
     done = subprocess.run(
         [str(control_plane_binaries.kubectl), "kustomize", str(tmp_path)], capture_output=True, text=True, check=True
     )
-    objects = [each for each in yaml.safe_load_all(done.stdout) if each]
+    objects = [each for each in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if each]
     images = [
         each["spec"]["template"]["spec"]["containers"][0]["image"] for each in objects if each["kind"] == "Deployment"
     ]
     assert images == ["registry.example.com/team/quotree:0.1.0"] * 2
-    assert len(objects) == len([each for each in yaml.safe_load_all(made["quotree.yaml"].read_text()) if each])
+    assert len(objects) == len(
+        [each for each in yaml.load_all(made["quotree.yaml"].read_text(), Loader=yaml.CSafeLoader) if each]
+    )
 
 
 def test_provenance_names_every_file_with_its_checksum(made: dict[str, Path], tmp_path: Path) -> None:

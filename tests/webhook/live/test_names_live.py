@@ -46,7 +46,9 @@ def policed(
         kinds = json.dumps([DESCRIPTOR])
         wishes = ("-n", "quotree-system", "--set", f"reconciler.user={RECONCILER}", "--set-json", f"kinds={kinds}")
         shown = ("--show-only", "templates/policies/reserved-names.yaml")
-        for each in yaml.safe_load_all(control_plane.helm("template", "quotree", str(CHART), *wishes, *shown).stdout):
+        for each in yaml.load_all(
+            control_plane.helm("template", "quotree", str(CHART), *wishes, *shown).stdout, Loader=yaml.CSafeLoader
+        ):
             control_plane.apply(yaml.safe_dump(each))
         probe = job_body("probe", None, notes=FORGED)
         wait_for(lambda: admission.try_job(probe)[0] == 403, "the policy is in force")

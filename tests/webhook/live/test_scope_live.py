@@ -84,7 +84,9 @@ def guarded(
         admission = AdmissionSetup(control_plane, Path(tmp_path_factory.mktemp("policy")))
         wishes = ("-n", "quotree-system", "--set", f"reconciler.user={RECONCILER}")
         shown = ("--show-only", "templates/policies/only-the-reconciler-starts.yaml")
-        for each in yaml.safe_load_all(control_plane.helm("template", "quotree", str(CHART), *wishes, *shown).stdout):
+        for each in yaml.load_all(
+            control_plane.helm("template", "quotree", str(CHART), *wishes, *shown).stdout, Loader=yaml.CSafeLoader
+        ):
             if each:
                 control_plane.apply(yaml.safe_dump(each))
         wait_for(lambda: admission.try_job(job_body("probe", "any"))[0] == 403, "the policy is in force")
