@@ -1,8 +1,9 @@
 """How fast held Jobs are started: Quotree and Kueue with everything on, and the limit, one patch per Job and no more.
 
-`kinds` is Quotree that governs all shipped kinds beside Jobs.
+`kinds` is Quotree that governs all shipped kinds beside Jobs; `reviewed-limit` is one patch per Job, and two webhooks
+that agree at once to each creation: the difference to it is Quotree's own.
 
-    python -m benchmarks.starts [--jobs 500] [--rounds 1] [quotree] [kinds] [kueue] [limit]
+    python -m benchmarks.starts [--jobs 500] [--rounds 1] [quotree] [kinds] [kueue] [limit] [reviewed-limit]
 
 Each contender gets a control plane of its own, one after another: etcd, API server, Job controller, scheduler and
 simulated nodes, all on this machine; 20 groups in two levels, quota for all.
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
+from benchmarks.starting.agreeing import reviewed_limit
 from benchmarks.starting.contender import Contender
 from benchmarks.starting.itself import quotree, quotree_with_kinds
 from benchmarks.starting.kueue import kueue
@@ -51,6 +53,7 @@ CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Cont
     "kinds": quotree_with_kinds,
     "kueue": kueue,
     "limit": limit,
+    "reviewed-limit": reviewed_limit,
 }
 ALONE: Final = 30
 CLIENTS: Final = 20
