@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dev.controlplane import cluster
+from dev.controlplane.assembly import KWOK
 from dev.controlplane.cluster import DEFAULT_CONTROLLERS, ControlPlane, NodeSpec, Taint
 from dev.controlplane.flags import NODE_LIFECYCLE
 from dev.controlplane.programs.binaries import Binaries
@@ -99,6 +100,20 @@ def test_slowly_stopping_pod_exists_until_it_has_stopped(server: ControlPlane) -
     path = f"/api/v1/namespaces/{NAMESPACE}/pods/slow-to-stop/status"
     server.rest.request("PATCH", path, ended, "application/merge-patch+json")
     assert eventually(lambda: phase(server, "slow-to-stop") == "gone")
+
+
+def test_pod_deleted_before_it_starts_has_ended_though_a_finalizer_keeps_it(server: ControlPlane) -> None:
+    kwok = server.processes[KWOK]
+    kwok.stop()
+    metadata = {"name": "kept", "finalizers": ["example.com/kept"]}
+    pod = {"metadata": metadata, "spec": pod_spec(nodeName="node-0")}
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    assert server.rest.request("POST", path, pod)[0] == 201
+    server.rest.request("DELETE", f"{path}/kept")
+    kwok.start()
+    assert eventually(lambda: phase(server, "kept") == "Failed")
+    server.rest.request("PATCH", f"{path}/kept", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+    assert eventually(lambda: phase(server, "kept") == "gone")
 
 
 def test_pod_that_never_becomes_ready_still_runs(server: ControlPlane) -> None:
