@@ -4,6 +4,7 @@ A list shows what a decision lags behind, and pods that end slowly: so a thing i
 for longer than the stated time.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -59,6 +60,17 @@ def used_by_live_pods(pods: Iterable[dict[str, Any]], groups: Groups) -> dict[st
         for resource, amount in effective_request(pod.spec).items():
             amounts[resource] = amounts.get(resource, 0) + amount
     return used
+
+
+def live_pods(pods: Iterable[dict[str, Any]], groups: Groups) -> Iterator[str]:
+    """Yield a line for each pod that `used_by_live_pods` counts, for who looks for the cause of a flaw."""
+    for body in pods:
+        pod = read_pod(body)
+        if pod.metadata.namespace not in groups.namespaces or pod.is_gated or pod.has_ended:
+            continue
+        shown = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp")
+        about = {name: body["metadata"][name] for name in shown if name in body["metadata"]}
+        yield f"{groups.of(pod)!r} counts {pod.metadata.key}: {dict(effective_request(pod.spec))} {json.dumps(about)}"
 
 
 def over_limits(rest: Rest, groups: Groups, capacity: Mapping[str, int]) -> Iterator[str]:

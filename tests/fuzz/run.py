@@ -1,5 +1,6 @@
 """One run: tenants act side by side, the judge looks every second; then they stop and everything must come to rest."""
 
+import json
 import re
 import shutil
 import tempfile
@@ -26,7 +27,7 @@ from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Expectations, check
 from tests.chaos.judging.history import read_history, write_policy
 from tests.fuzz.actions import Actor
-from tests.fuzz.judge import Groups, Patience, entitled_waiting, over_limits
+from tests.fuzz.judge import Groups, Patience, entitled_waiting, live_pods, over_limits
 from tests.fuzz.organisation import CONTROLLERS, CPUS, NODES, TENANTS, bring_in, build, latest_revision
 
 Say = Callable[[str], None]
@@ -154,6 +155,7 @@ def _rest(stage: Stage, say: Say) -> None:
         time.sleep(1)
     if good < 3:
         stage.report.flaws.append("it did not come to rest")
+        stage.report.figures += live_pods(look(stage.control_plane).lists["pods"], stage.groups)
     say("at rest" if good >= 3 else "it did not come to rest")
 
 
@@ -211,6 +213,8 @@ def _keep(stage: Stage, log: Path, folder: Path) -> None:
         shutil.copy(each, folder / each.name)
     for actor in stage.actors:
         (folder / f"{actor.tenant.name}.txt").write_text("\n".join(actor.log))
+    for what, objects in look(stage.control_plane).lists.items():
+        (folder / f"{what}.json").write_text(json.dumps(objects))
 
 
 def _metrics(url: str) -> str:
