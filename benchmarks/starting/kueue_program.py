@@ -16,8 +16,8 @@ from dev.controlplane.programs import toolchain
 from dev.controlplane.programs.binaries import cache_root
 
 MODULE: Final = "sigs.k8s.io/kueue"
-VERSION: Final = "v0.19.1"
-SUM: Final = "h1:5zAYwG/F8z19noTwCIHsTEckttrThAVJvaskWMT6pYg="
+VERSION: Final = "v0.19.2"
+SUM: Final = "h1:mPNzr37u0nwI7ikST5QQl5gg6EgtYOAvC9ZbTgywdN8="
 
 METRICS_CERTIFICATES: Final = "KUEUE_METRICS_CERTIFICATES"
 _FIXED_PLACE: Final = '"/etc/kueue/metrics/certs"'
