@@ -17,6 +17,7 @@ MEASUREMENTS: Final = (
     "large_objects",
     "floods",
     "starts",
+    "reclaims",
     "listing",
     "full_start",
     "footprint",

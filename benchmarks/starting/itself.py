@@ -1,12 +1,12 @@
 """Quotree as a contender: its chart, one webhook and one reconciler, as users have it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 import yaml
 
-from benchmarks.starting.contender import LEAVES, ROOM, Contender, leaves_of, parents
+from benchmarks.starting.contender import TWENTY, Contender, Leaf, Room, by_parent
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.quotree import installed
 from dev.operators import building
@@ -19,9 +19,9 @@ _DEFINITION: Final = "CustomResourceDefinition"
 
 
 @contextmanager
-def quotree(control_plane: ControlPlane) -> Iterator[Contender]:
+def quotree(control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY) -> Iterator[Contender]:
     """Quotree with everything on: webhook, events, statuses, metrics."""
-    with _installed(control_plane, "Quotree", ()) as contender:
+    with _installed(control_plane, "Quotree", leaves, ()) as contender:
         yield contender
 
 
@@ -32,7 +32,7 @@ def quotree_with_kinds(control_plane: ControlPlane) -> Iterator[Contender]:
     found = (each for each in yaml.safe_load_all(built.manifests.read_text()) if each)
     definitions = [{**each, "spec": _unconverted(each["spec"])} for each in found if each["kind"] == _DEFINITION]
     control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(definitions))
-    with _installed(control_plane, "with kinds", [{"preset": name} for name in PRESETS]) as contender:
+    with _installed(control_plane, "with kinds", TWENTY, [{"preset": name} for name in PRESETS]) as contender:
         yield contender
 
 
@@ -42,26 +42,33 @@ def _unconverted(spec: dict[str, object]) -> dict[str, object]:
 
 
 @contextmanager
-def _installed(control_plane: ControlPlane, name: str, kinds: Sequence[Mapping[str, object]]) -> Iterator[Contender]:
+def _installed(
+    control_plane: ControlPlane, name: str, leaves: Sequence[Leaf], kinds: Sequence[Mapping[str, object]]
+) -> Iterator[Contender]:
     with installed(control_plane, kinds=kinds):
-        control_plane.apply(yaml.safe_dump_all(_groups()))
+        control_plane.apply(yaml.safe_dump_all(_groups(leaves)))
 
         def stop(policy: str) -> None:
             patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
-            control_plane.kubectl("patch", "quotagroup", *parents(), "--type=merge", "--patch", patch)
+            control_plane.kubectl("patch", "quotagroup", *by_parent(leaves), "--type=merge", "--patch", patch)
 
-        yield Contender(name, GROUP_LABEL, lambda: stop("Hold"), lambda: stop("None"))
+        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"))
 
 
-def _groups() -> list[dict[str, object]]:
-    whole = {
-        resource: write_quantity(resource, LEAVES * read_amount(resource, each)) for resource, each in ROOM.items()
-    }
+def _groups(leaves: Sequence[Leaf]) -> list[dict[str, object]]:
     found = []
-    for parent in parents():
-        found.append(_group(parent, {"isParent": True, "quotas": [{"min": whole}]}))
-        found += [_group(leaf, {"parent": parent, "quotas": [{"min": ROOM}]}) for leaf in leaves_of(parent)]
+    for parent, below in by_parent(leaves).items():
+        found.append(_group(parent, {"isParent": True, "quotas": [{"min": _sum(each.room for each in below)}]}))
+        found += [_group(leaf.name, {"parent": parent, "quotas": [{"min": dict(leaf.room)}]}) for leaf in below]
     return found
+
+
+def _sum(rooms: Iterable[Room]) -> dict[str, str]:
+    total: dict[str, int] = {}
+    for room in rooms:
+        for resource, quantity in room.items():
+            total[resource] = total.get(resource, 0) + read_amount(resource, quantity)
+    return {resource: write_quantity(resource, amount) for resource, amount in total.items()}
 
 
 def _group(name: str, spec: dict[str, object]) -> dict[str, object]:

@@ -1,9 +1,9 @@
-"""Kueue as a contender: the manager of its chart on this host, webhooks by URL, 20 ClusterQueues in four Cohorts."""
+"""Kueue as a contender: the manager of its chart on this host, webhooks by URL, a ClusterQueue for each leaf."""
 
 import base64
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from benchmarks.starting import kueue_program
-from benchmarks.starting.contender import ROOM, Contender, leaves, leaves_of, parents
+from benchmarks.starting.contender import TWENTY, Contender, Leaf, by_parent
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.host.ports import Ports
@@ -27,8 +27,13 @@ OTHERS_KINDS: Final = ("mutate-batch-v1-job", "validate-batch-v1-job", "kueue-x-
 
 
 @contextmanager
-def kueue(control_plane: ControlPlane) -> Iterator[Contender]:
-    """With higher client limits than its chart gives it, so that not they are measured; no leader election."""
+def kueue(
+    control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY, *, reclaims: bool = False
+) -> Iterator[Contender]:
+    """With higher client limits than its chart gives it, so that not they are measured; no leader election.
+
+    `reclaims`: whether a leaf takes back what others have borrowed.
+    """
     files = kueue_program.ensure(progress=print)
     folder = control_plane.workdir / "kueue"
     folder.mkdir()
@@ -55,13 +60,15 @@ def kueue(control_plane: ControlPlane) -> Iterator[Contender]:
     )
     process.start()
     try:
-        _apply_once_it_listens(control_plane, yaml.safe_dump_all(_queues()))
+        _apply_once_it_listens(control_plane, yaml.safe_dump_all(_queues(leaves, reclaims=reclaims)))
+
+        names = [leaf.name for leaf in leaves]
 
         def stop(policy: str) -> None:
             patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
-            control_plane.kubectl("patch", "clusterqueue", *leaves(), "--type=merge", "--patch", patch)
+            control_plane.kubectl("patch", "clusterqueue", *names, "--type=merge", "--patch", patch)
 
-        yield Contender("Kueue", "kueue.x-k8s.io/queue-name", lambda: stop("Hold"), lambda: stop("None"))
+        yield Contender("Kueue", "kueue.x-k8s.io/queue-name", leaves, lambda: stop("Hold"), lambda: stop("None"))
     finally:
         process.stop()
         ports.close()
@@ -116,18 +123,21 @@ def _settings(folder: Path, webhook: int, health: int, metrics: int) -> Path:
     return path
 
 
-def _queues() -> list[dict[str, Any]]:
-    resources = [{"name": name, "nominalQuota": quantity} for name, quantity in ROOM.items()]
-    quota = [{"coveredResources": list(ROOM), "flavors": [{"name": "default", "resources": resources}]}]
+def _queues(leaves: Sequence[Leaf], *, reclaims: bool) -> list[dict[str, Any]]:
+    preemption = {"preemption": {"reclaimWithinCohort": "Any"}} if reclaims else {}
     found = [_object("ResourceFlavor", "default", {})]
-    for parent in parents():
+    for parent, below in by_parent(leaves).items():
         found.append(_object("Cohort", parent, {"parentName": "organisation"}))
-        for leaf in leaves_of(parent):
-            found.append(
-                _object("ClusterQueue", leaf, {"cohortName": parent, "namespaceSelector": {}, "resourceGroups": quota})
-            )
-            found.append(_object("LocalQueue", leaf, {"clusterQueue": leaf}, namespace="default"))
+        for leaf in below:
+            spec = {"cohortName": parent, "namespaceSelector": {}, "resourceGroups": _quota(leaf), **preemption}
+            found.append(_object("ClusterQueue", leaf.name, spec))
+            found.append(_object("LocalQueue", leaf.name, {"clusterQueue": leaf.name}, namespace="default"))
     return found
+
+
+def _quota(leaf: Leaf) -> list[dict[str, Any]]:
+    resources = [{"name": name, "nominalQuota": quantity} for name, quantity in leaf.room.items()]
+    return [{"coveredResources": list(leaf.room), "flavors": [{"name": "default", "resources": resources}]}]
 
 
 def _object(kind: str, name: str, spec: dict[str, Any], **metadata: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.starting.contender import Contender
+from benchmarks.starting.contender import TWENTY, Contender
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.processes import Process
 from shared.api.core.job import Job, read_job
@@ -34,7 +34,7 @@ def limit(control_plane: ControlPlane) -> Iterator[Contender]:
     )
     process.start()
     try:
-        yield Contender("one patch", LABEL, process.freeze, process.thaw, suspended=True)
+        yield Contender("one patch", LABEL, TWENTY, process.freeze, process.thaw, suspended=True)
     finally:
         process.stop()
 
