@@ -58,7 +58,11 @@ def _within_min(entry: Entry, budgets: Iterable[BudgetKey]) -> Entry:
     ]
     if not resources:
         return entry
-    return replace(entry, borrowing_limit={**entry.borrowing_limit, **dict.fromkeys(resources, 0)})
+    percents = entry.percents
+    if "borrowing_limit" in percents:
+        left = {name: share for name, share in percents["borrowing_limit"].items() if name not in resources}
+        percents = {**percents, "borrowing_limit": left}
+    return replace(entry, borrowing_limit={**entry.borrowing_limit, **dict.fromkeys(resources, 0)}, percents=percents)
 
 
 def is_stopped_by_budget(group: Group) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.quota.model.amounts.resolution import resolve
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent, read_hours
 from shared.quota.model.budgets.in_force import NONE_SPENT, budget_text, stop_reason, tree_with_spent
 from shared.quota.model.membership import Stop, stop_of
@@ -44,6 +45,12 @@ def test_no_borrow_keeps_the_budgets_resource_within_min_in_its_flavor() -> None
     group = Group("a", quotas=entries)
     found = tree_with_spent(Tree.of([group]), {"a": (spent(WhenSpent.NO_BORROW, flavor="y"),)})["a"]
     assert found.quotas == (entries[0], replace(entries[1], borrowing_limit={"gpu": 0}))
+
+
+def test_no_borrow_holds_where_the_borrowing_limit_is_a_percent_too() -> None:
+    found = tree_with_spent(tree("root 8\n  a 4..8 b40%"), {"a": (spent(WhenSpent.NO_BORROW),)})
+    (entry,) = resolve(found, lambda _: 8)["a"].quotas
+    assert entry.borrowing_limit == {"gpu": 0}
 
 
 def test_nothing_spent_leaves_the_tree_the_same_object() -> None:
