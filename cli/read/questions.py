@@ -19,7 +19,7 @@ from cli.read.world import build_world
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.process.cluster_settings import quota_settings
-from shared.quota.measure.accounts.budgets.written import spent_as_shown
+from shared.quota.measure.accounts.budgets.written import spent_as_shown, used_as_shown
 from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.measure.inputs.written_status import read_history, read_over_since
 from shared.quota.model.settings import QuotaSettings, ReclaimMode
@@ -50,6 +50,7 @@ class Question:
         past = written.amounts if self.past_use is None else self.past_use
         world = build_world(self.objects, self.workloads.as_created(now), self.settings, now)
         world = world.with_spent(spent_as_shown(world.tree, statuses, now))
+        world = replace(world, budgets_used=used_as_shown(world.spent, statuses))
         return replace(world, past_use=past, requester_use=written.requesters, over_since=read_over_since(statuses))
 
 

@@ -15,8 +15,16 @@ def budget_lines(budgets: Iterable[Json]) -> Iterator[str]:
 
 def budget_use(each: Json) -> str:
     """Return what is used of the hours, such as 83.2 of 100 hours for a Month."""
-    period = "in all" if each["period"] == "Total" else f"for a {each['period']}"
-    return f"{each.get('usedHours', '0')} of {each['hours']} hours {period}"
+    return f"{each.get('usedHours', '0')} of {each['hours']} hours {_period(each)}"
+
+
+def larger_budget(each: Json) -> str:
+    """Return the budget as it would be written, such as (NoStart) to 120 hours of cpu for a Month."""
+    return f"({each['whenSpent']}) to {each['hours']} hours of {_what(each)} {_period(each)}"
+
+
+def _period(each: Json) -> str:
+    return "in all" if each["period"] == "Total" else f"for a {each['period']}"
 
 
 def _what(each: Json) -> str:

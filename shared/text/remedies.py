@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shared.json_data import Json
+from shared.text.budgets import larger_budget
 from shared.text.holders import named
 from shared.text.quantities import readable
 
@@ -44,13 +45,16 @@ def _requires_more(remedies: Sequence[Json]) -> bool:
 def remedy_text(remedy: Json) -> str:
     """Return one remedy, after what is to be done before it."""
     key = f"{remedy.get('flavor', '')}/{remedy.get('resource', '')}"
-    by = readable(remedy["resource"], remedy["by"]) if "resource" in remedy else str(remedy.get("by", ""))
+    by = str(remedy.get("by", ""))
+    by = readable(remedy["resource"], remedy["by"]) if by and "resource" in remedy else by
     by = f"{by}, for example," if remedy.get("example") else by
     to = f", to {remedy['percent']}" if "percent" in remedy else ""
     of_set = f" for pod set {remedy['podSet']}" if "podSet" in remedy else ""
+    budget = larger_budget(remedy) if "hours" in remedy else ""
     texts = {
         "RaiseMin": f"raise min of {remedy.get('group')} by {by} of {key}{to}",
         "RaiseMax": f"raise max of {remedy.get('group')} by {by} of {key}{to}",
+        "RaiseBudget": f"raise the budget of {remedy.get('group')} {budget}",
         "AddCapacity": f"{by} more of {key} in the cluster",
         "AddNode": f"{by} more node{'' if by == '1' else 's'} of {remedy.get('flavor')} like {remedy.get('like')}",
         "WaitFor": f"when {named(remedy)} ends" if "group" in remedy else "",

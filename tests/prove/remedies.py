@@ -1,8 +1,9 @@
 """`python -m tests.prove.remedies`: is every remedy of random worlds true, legal and minimal, and is none left out?
 
 Each change is made here in other words than the engine's, and the start is seen in a simulation: with all that the
-remedy requires at once, and one after another with cycles between. In every other world a group is on hold. Exit code
-1 when one is not. The same is tested for a few worlds in `tests/shared/quota/decide/advise/test_remedies.py`.
+remedy requires at once, and one after another with cycles between. In every other world a group is on hold, in every
+third one budgets of one or two groups are spent. Exit code 1 when one is not. The same is tested for a few worlds in
+`tests/shared/quota/decide/advise/test_remedies.py`.
 """
 
 import argparse
@@ -23,10 +24,12 @@ from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model import rules
+from shared.quota.model.budgets.in_force import tree_with_spent
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from shared.quota.model.tree import BUILT_IN, Entry, ReclaimOverrides, StopPolicy, Tree
 from shared.quota.model.workload import Workload
 from tests.prove.random_draw import Seeded
+from tests.prove.spent_budgets import lasts_an_hour, random_budgets, used_of
 from tests.prove.worlds.world import random_world
 from tests.shared.quota.reference_inputs import EPOCH
 
@@ -45,7 +48,11 @@ def drawn(seed: int) -> World:
     if seed % 2:
         name = Random(seed).choice(sorted(groups.keys() - BUILT_IN))
         groups[name] = replace(groups[name], stop_policy=StopPolicy.HOLD)
-    return World.of(Tree.of(groups.values()), found.flavors, (life.work for life in found.lives), settings=settings)
+    budgets = random_budgets(Random(seed), groups) if seed % 3 == 0 else {}
+    for name, own in budgets.items():
+        groups[name] = replace(groups[name], budgets=tuple(each.budget for each in own))
+    world = World.of(Tree.of(groups.values()), found.flavors, (life.work for life in found.lives), settings=settings)
+    return replace(world.with_spent(budgets), budgets_used={name: used_of(own) for name, own in budgets.items()})
 
 
 def starts(of: World, workload: Workload, now: datetime) -> bool:
@@ -73,11 +80,14 @@ def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
         capacity[remedy.flavor, remedy.resource] = capacity.get((remedy.flavor, remedy.resource), 0) + by
         given = tuple((*key, amount) for key, amount in capacity.items())
         return replace(of, settings=replace(of.settings, capacity=given))
+    written = of.written or of.tree
     if remedy.do in (RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.RAISE_LENDING_LIMIT):
-        return replace(of, tree=raised(of.tree, remedy, by))
+        return edited(of, raised(written, remedy, by))
     if remedy.do is RemedyAction.RESUME and remedy.group:
-        opened = replace(of.tree[remedy.group], stop_policy=StopPolicy.NONE)
-        return replace(of, tree=of.tree.with_group(opened))
+        return edited(of, written.with_group(replace(written[remedy.group], stop_policy=StopPolicy.NONE)))
+    if remedy.budget is not None:
+        spent = tuple(each for each in of.spent[remedy.group] if each.budget.identity != remedy.budget.identity)
+        return edited(replace(of, spent={**of.spent, remedy.group: spent}), written)
     everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
     (named,) = [each for each in everyone if each.key == remedy.workload]
     changed: dict[RemedyAction, Workload | None] = {
@@ -90,7 +100,17 @@ def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
     }
     left = [each for each in everyone if each is not named]
     now = changed[remedy.do]
-    return World.of(of.tree, of.flavors.values(), [*left, *([now] if now else [])], of.nodes, of.settings)
+    return with_workloads(of, [*left, *([now] if now else [])])
+
+
+def with_workloads(of: World, workloads: list[Workload]) -> World:
+    found = World.of(of.tree, of.flavors.values(), workloads, of.nodes, of.settings)
+    return replace(found, written=of.written, spent=of.spent)
+
+
+def edited(of: World, written: Tree) -> World:
+    """The world after an edit of what is written; what follows from budgets that are still spent goes on."""
+    return replace(of, tree=tree_with_spent(written, of.spent), written=written)
 
 
 def shrunk(workload: Workload, resource: str, by: int) -> Workload:
@@ -128,7 +148,7 @@ def runs_after_eviction(of: World, waits: Workload, remedy: Remedy) -> bool:
     for changed in ({"admission": None, "hold": True}, {"hold": False, "queued": EPOCH}):
         everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
         now = [replace(each, **changed) if each.key == remedy.workload else each for each in everyone]
-        of = World.of(of.tree, of.flavors.values(), now, of.nodes, of.settings)
+        of = with_workloads(of, now)
         of = simulate.run(of, EPOCH, limit=100).world
     everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
     return any(each.key == waits.key and each.admission is not None for each in everyone)
@@ -160,6 +180,9 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
             yield f"not true: {message}"
         if remedy.do is RemedyAction.EVICT and not runs_after_eviction(given, workload, remedy):
             yield f"not for long: {message}"
+        larger = [each for each in (*remedy.also, remedy) if each.budget is not None]
+        if not all(each.budget and lasts_an_hour(given, workload, each.group, each.budget) for each in larger):
+            yield f"not the least hours that last an hour: {message}"
         if not starts_in_steps(given, workload, remedy):
             yield f"not true in steps: {message}"
         if not violations(after) <= violations(given):
@@ -168,6 +191,10 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
         smaller = range(1, remedy.by) if is_least else ()
         if any(starts(done(given, workload, remedy, less), workload, EPOCH) for less in smaller):
             yield f"not minimal: {message}"
+    with_larger = edited(replace(given, spent={}), given.written or given.tree)
+    named = {each.do for remedy in remedies for each in (*remedy.also, remedy)}
+    if RemedyAction.RAISE_BUDGET not in named and starts(with_larger, workload, EPOCH):
+        yield f"left out: {workload.key}: larger budgets"
     listed = {(each.flavor, each.resource) for each in remedies if each.do is RemedyAction.ADD_CAPACITY}
     listed |= {(each.flavor, each.resource) for remedy in remedies for each in remedy.also}
     for flavor, resource, _ in given.settings.capacity:

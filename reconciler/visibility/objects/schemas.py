@@ -77,8 +77,8 @@ _HOLDER: Final = members(
 _REMEDY: Final = members(
     "A change that lets the workload start: made alone, with what stands in `and`, and no smaller number would do.",
     do=text(
-        "RaiseMin, RaiseMax, AddCapacity, AddNode, WaitFor, Evict, Resume, ShrinkRequest, RaiseLendingLimit, "
-        "RaisePriority or AllowPreemption."
+        "RaiseMin, RaiseMax, RaiseBudget, AddCapacity, AddNode, WaitFor, Evict, Resume, ShrinkRequest, "
+        "RaiseLendingLimit, RaisePriority or AllowPreemption."
     ),
     group=text("The group."),
     flavor=text("The flavor."),
@@ -88,6 +88,10 @@ _REMEDY: Final = members(
     priority=whole("For RaisePriority: the least one that does."),
     podSet=text("For ShrinkRequest of a workload with several pod sets: of which one."),
     workload=text("The workload; absent for one of another namespace."),
+    hours=text("For RaiseBudget: the hours of the larger budget."),
+    period=text("For RaiseBudget: the period of the budget."),
+    timeZone=text("For RaiseBudget: where the period begins at midnight."),
+    whenSpent=text("For RaiseBudget: what follows when the budget is spent."),
     like=text("For AddNode: the node that the new ones are like."),
 ) | {"x-kubernetes-preserve-unknown-fields": True}
 EXPLANATION_STATUS: Final = members(

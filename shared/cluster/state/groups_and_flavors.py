@@ -10,7 +10,7 @@ from shared.cluster.state.faults.tree_reading import read_tree
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.accounts.account_book import AccountBook
-from shared.quota.measure.accounts.budgets.written import spent_as_shown
+from shared.quota.measure.accounts.budgets.written import spent_as_shown, used_as_shown
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.counts.entries import counts_on_path
 from shared.quota.model.flavor import Flavor
@@ -59,10 +59,14 @@ class GroupsAndFlavors:
         """
         tree = self._tree.in_force
         if accounts is None:
-            spent = spent_as_shown(tree, ((name, each.status) for name, each in self.groups.items()), now)
+            statuses = [(name, each.status) for name, each in self.groups.items() if each.status.budgets]
+            spent = spent_as_shown(tree, statuses, now)
+            used = used_as_shown(spent, statuses)
         else:
             spent = accounts.spent(tree, world, now)
-        return world if spent == world.spent else world.with_tree(self._tree).with_spent(spent)
+            used = accounts.budgets.used_of_spent
+        world = world if spent == world.spent else world.with_tree(self._tree).with_spent(spent)
+        return replace(world, budgets_used=used) if used else world
 
     def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> bool:
         """Process changes of QuotaGroups; return whether other namespaces can be admitted than before.

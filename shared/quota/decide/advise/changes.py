@@ -12,6 +12,9 @@ from shared.quota.measure.static.capacity import compute_capacity, percent_base,
 from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.model import rules
 from shared.quota.model.amounts.resolution import base_below
+from shared.quota.model.budgets.budget import Budget
+from shared.quota.model.budgets.raised import with_raised as with_larger
+from shared.quota.model.in_force import group_in_force
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, Amounts, Group, StopPolicy, Tree
 from shared.quota.model.workload import Workload
@@ -210,6 +213,17 @@ def with_held(world: World, workload: Workload) -> World:
 def with_opened(world: World, group: str) -> World:
     """Let `group` start workloads again."""
     tree = world.tree.with_group(replace(world.tree[group], stop_policy=StopPolicy.NONE))
+    return replace(world, tree=tree, written=None)
+
+
+def as_if_not_spent(world: World, now: datetime, group: str) -> Group:
+    """Return the group as it is in force at `now`, without what follows from its spent budgets."""
+    return world.tree[group] if world.written is None else group_in_force(world.written[group], now)
+
+
+def with_raised_budget(world: World, group: str, plain: Group, larger: Budget) -> World:
+    """Give `group` a larger budget in place of one that is spent; `plain`: as if none of its budgets were spent."""
+    tree = world.tree.with_group(with_larger(world.tree[group], plain, larger))
     return replace(world, tree=tree, written=None)
 
 

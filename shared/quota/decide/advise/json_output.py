@@ -20,6 +20,8 @@ from shared.quota.decide.explain.holders import Holder
 from shared.quota.decide.explain.queue_order import OrderExplanation
 from shared.quota.decide.explain.running import RunningExplanation
 from shared.quota.decide.simulate.json_output import flavors_as_data
+from shared.quota.model.budgets.budget import Budget
+from shared.quota.model.budgets.in_force import hours_text
 from shared.quota.model.workload import Eviction, Workload
 
 _STOPPED_BY_A_PERSON: Final = (WaitReason.HELD, WaitReason.DEACTIVATED)
@@ -190,4 +192,19 @@ def remedy_as_data(remedy: Remedy) -> Json:
         "and": [remedy_as_data(each) for each in remedy.also],
     }
     priority = {} if remedy.priority is None else {"priority": remedy.priority}
-    return {"do": remedy.do.value, **priority, **{name: value for name, value in members.items() if value}}
+    budget = {} if remedy.budget is None else _budget_as_data(remedy.budget)
+    return {"do": remedy.do.value, **priority, **budget, **{name: value for name, value in members.items() if value}}
+
+
+def _budget_as_data(budget: Budget) -> Json:
+    """Return the budget as it is written in an object."""
+    key = budget.key
+    members = {
+        "resource": key.resource,
+        "flavor": key.flavor,
+        "hours": hours_text(budget),
+        "period": key.period.value,
+        "timeZone": key.zone,
+        "whenSpent": budget.when_spent.value,
+    }
+    return {name: value for name, value in members.items() if value}

@@ -1,4 +1,4 @@
-"""Remedies that raise a limit of one group: its min, or its max."""
+"""Remedies that raise a limit of one group: its min, its max, or its budget."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -6,11 +6,17 @@ from functools import partial
 
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction, raise_by
-from shared.quota.decide.advise.search import Search
+from shared.quota.decide.advise.search import Search, keys_of
 from shared.quota.decide.advise.smallest import SmallestNumber
+from shared.quota.decide.advise.steps import steps_of
+from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.idle_guarantees import idle_guarantees
 from shared.quota.measure.inputs.world import World
-from shared.quota.model.tree import ROOT
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.budgets.budget import SpentBudget, WhenSpent
+from shared.quota.model.budgets.raised import raised
+from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.workload import Workload
 from shared.resources import MAX_AMOUNT, Amount, FlavorResource
 
 
@@ -36,6 +42,45 @@ def raised_maxes(search: Search) -> Iterator[Remedy]:
             if found is not None:
                 percent = changes.percent_after(search.world, group, "max", key, found.number)
                 yield replace(raise_by(RemedyAction.RAISE_MAX, group, key, found), percent=percent)
+
+
+def raised_budgets(search: Search) -> Iterator[Remedy]:
+    """Raise a budget that keeps a group on the path within its min; if none would do alone, all of them, from the top.
+
+    Those that let nothing start are raised in the search's world already.
+    """
+    found = list[Remedy]()
+    for group in reversed(changes.path_below_root(search.world, search.workload.group)):
+        for spent in search.world.tree[group].spent:
+            matters = spent.budget.when_spent is WhenSpent.NO_BORROW and any(map(spent.budget.key.counts, search.keys))
+            remedy = raised_budget(search.snapshot, search.workload, group, spent) if matters else None
+            if remedy is not None:
+                found.append(remedy)
+    alone = [each for each in found if search.starts(steps_of(each, search.snapshot)[0])]
+    if alone or len(found) < 2:
+        yield from alone
+        return
+    together = replace(found[-1], also=tuple(found[:-1]))
+    if search.starts_at_once(steps_of(together, search.snapshot)):
+        yield together
+
+
+def raised_budget(snapshot: Snapshot, workload: Workload, group: str, spent: SpentBudget) -> Remedy | None:
+    """Raise a spent budget so that it lasts an hour at the present use and with the workload.
+
+    None where it is not known what is used.
+    """
+    key, numbers = spent.budget.key, snapshot.numbers.get(group, {})
+    known = snapshot.world.budgets_used.get(group, {}).get(key)
+    if known is None or spent.at is None:
+        return None
+    of_system = snapshot.numbers.get(SYSTEM, {}) if group == ROOT else {}
+    rate = sum(each.used for own, each in numbers.items() if key.counts(own))
+    rate -= sum(each.used for own, each in of_system.items() if key.counts(own))
+    used = known.by(milliseconds(snapshot.now), rate)
+    counts = any(map(key.counts, keys_of(snapshot.tree, workload)))
+    larger = raised(spent.budget, used, rate + counts * workload.request.get(key.resource, 0))
+    return None if larger is None else Remedy(RemedyAction.RAISE_BUDGET, group=group, budget=larger)
 
 
 def raised_lending_limits(search: Search) -> Iterator[Remedy]:

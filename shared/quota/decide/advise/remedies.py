@@ -5,19 +5,26 @@ Each is tried in the engine: alone, it lets the next cycles start the workload, 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.capacity_remedies import CapacityRemedies
-from shared.quota.decide.advise.quota_remedies import raised_lending_limits, raised_maxes, raised_mins
+from shared.quota.decide.advise.quota_remedies import (
+    raised_budget,
+    raised_budgets,
+    raised_lending_limits,
+    raised_maxes,
+    raised_mins,
+)
 from shared.quota.decide.advise.remedy import Advice, Remedy, RemedyAction
-from shared.quota.decide.advise.search import Search
+from shared.quota.decide.advise.search import Search, WorldChange, at_once, in_steps
 from shared.quota.decide.advise.starting import Trial
 from shared.quota.decide.advise.steps import steps_of
 from shared.quota.decide.advise.workload_remedies import allowed_preemption, ends, higher_priority, smaller_requests
 from shared.quota.decide.explain.explanation import WorkloadExplanation
-from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.budgets.in_force import is_stopped_by_budget
+from shared.quota.model.budgets.raised import stops, with_raised
 from shared.quota.model.lifecycle import STARTS_NOTHING
 from shared.quota.model.workload import Workload
 
@@ -34,35 +41,48 @@ def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
     if not workload.is_pending or workload.hold_reason or starts_at == snapshot.now:
         return Advice(starts_at, ())
     trial = later if starts_at is None else replace(later, time_passes=False)
-    resumes, base = _resumes(snapshot, workload)
-    if resumes and trial.starts(base):
-        return Advice(starts_at, (replace(resumes[-1], also=resumes[:-1]),))
-    search = Search(snapshot, base, trial, explanation)
-    found = [
-        each for each in _remedies(search) if not each.also or search.starts_in_steps(steps_of(each, snapshot.capacity))
-    ]
+    steps = tuple(_resumes(snapshot, workload))
+    resumes = tuple(each for each, _ in steps)
+    worlds = [snapshot.world]
+    if steps:
+        doing = [step for _, step in steps]
+        worlds = [each for each in (at_once(worlds[0], doing), in_steps(trial, worlds[0], doing)) if each is not None]
+        if all(map(trial.starts, worlds)):
+            return Advice(starts_at, (replace(resumes[-1], also=resumes[:-1]),))
+        worlds = [worlds[0], trial.at_rest(worlds[-1])]
+    search = Search(snapshot, worlds, trial, explanation)
+    found = [each for each in _remedies(search) if not each.also or search.starts_in_steps(steps_of(each, snapshot))]
     return Advice(starts_at, tuple(replace(each, also=(*resumes, *each.also)) for each in found))
 
 
-def _resumes(snapshot: Snapshot, workload: Workload) -> tuple[tuple[Remedy, ...], World]:
-    """Return what holds the workload or its group, and the world without that."""
-    found, world = list[Remedy](), snapshot.world
+def _resumes(snapshot: Snapshot, workload: Workload) -> Iterator[tuple[Remedy, WorldChange]]:
+    """Yield what lets the workload, or a group on its path, start again; and the change of the world."""
     if workload.hold or workload.deactivated:
-        world = changes.with_resumed(world, workload, snapshot.now)
-        found.append(Remedy(RemedyAction.RESUME, workload=workload.key))
+        resumed = partial(changes.with_resumed, workload=workload, now=snapshot.now)
+        yield Remedy(RemedyAction.RESUME, workload=workload.key), resumed
     leaf = snapshot.leaves.get(workload.group)
     for name in leaf.path if leaf is not None and not leaf.may_start else ():
-        group = world.tree.get(name)
-        if group is not None and group.stop_policy in STARTS_NOTHING and not is_stopped_by_budget(group):
-            world = changes.with_opened(world, name)
-            found.append(Remedy(RemedyAction.RESUME, group=name))
-    return tuple(found), world
+        if name in snapshot.world.tree:
+            yield from _openings(snapshot, workload, name)
+
+
+def _openings(snapshot: Snapshot, workload: Workload, name: str) -> Iterator[tuple[Remedy, WorldChange]]:
+    """Yield larger budgets for those that stop the group, and its resumption if it is then still stopped."""
+    group = snapshot.world.tree[name]
+    plain = changes.as_if_not_spent(snapshot.world, snapshot.now, name)
+    for spent in filter(stops, group.spent):
+        remedy = raised_budget(snapshot, workload, name, spent)
+        if remedy is not None and remedy.budget is not None:
+            yield remedy, steps_of(remedy, snapshot)[0]
+            group = with_raised(group, plain, remedy.budget)
+    if group.stop_policy in STARTS_NOTHING and not is_stopped_by_budget(group):
+        yield Remedy(RemedyAction.RESUME, group=name), partial(changes.with_opened, group=name)
 
 
 def _remedies(search: Search) -> Iterator[Remedy]:
     """Yield every remedy, in the order of `RemedyAction`."""
     capacity = CapacityRemedies(search)
-    found = [*raised_mins(search), *raised_maxes(search), *capacity.alone()]
+    found = [*raised_mins(search), *raised_maxes(search), *raised_budgets(search), *capacity.alone()]
     yield from found
     if not any(each.do is RemedyAction.ADD_CAPACITY for each in found):
         yield from capacity.together()

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from shared.quota.decide.advise.smallest import SmallestNumber
+from shared.quota.model.budgets.budget import Budget
 from shared.resources import Amount, FlavorResource
 
 
@@ -14,6 +15,7 @@ class RemedyAction(StrEnum):
 
     RAISE_MIN = "RaiseMin"
     RAISE_MAX = "RaiseMax"
+    RAISE_BUDGET = "RaiseBudget"
     ADD_CAPACITY = "AddCapacity"
     ADD_NODE = "AddNode"
     WAIT_FOR = "WaitFor"
@@ -45,6 +47,8 @@ class Remedy:
     """For ShrinkRequest of a workload with several pod sets: the one to shrink."""
     like: str = ""
     """For AddNode: the node that the new ones are like."""
+    budget: Budget | None = None
+    """For RaiseBudget: the budget as it would be written."""
     also: tuple["Remedy", ...] = ()
     """To be done before, in this order."""
 

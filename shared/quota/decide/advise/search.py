@@ -31,28 +31,34 @@ MOST_SCANNED: Final = 2_000
 class Search:
     """What all kinds of remedies have in common."""
 
-    def __init__(self, snapshot: Snapshot, world: World, trial: Trial, explanation: WorkloadExplanation) -> None:
+    def __init__(
+        self, snapshot: Snapshot, worlds: Sequence[World], trial: Trial, explanation: WorkloadExplanation
+    ) -> None:
+        """`worlds`: the first is the one to search in; a change must do in the others too."""
         self.snapshot = snapshot
-        self.world = world
-        self._worlds = (world,) if world is snapshot.world else (world, trial.at_rest(world))
+        self.world = worlds[0]
+        self._worlds = tuple(worlds)
         self.workload = explanation.workload
         self.explanation = explanation
-        self.keys = tuple(dict.fromkeys(_keys(snapshot.tree, self.workload)))
+        self.keys = tuple(dict.fromkeys(keys_of(snapshot.tree, self.workload)))
         """The keys that the workload could take."""
         self._trial = trial
         bindings = [each.binding for each in explanation.flavors if each.binding is not None]
         self._hints = [each.missing for each in bindings]
-        workloads = sum(len(each.by_id) for each in world.workload_sets.values())
+        workloads = sum(len(each.by_id) for each in self.world.workload_sets.values())
         self._is_small = workloads <= MOST_SCANNED
 
     def starts(self, change: WorldChange) -> bool:
         """Return whether the workload starts in the next cycles after this change."""
         return all(self._trial.starts(change(world)) for world in self._worlds)
 
+    def starts_at_once(self, steps: Iterable[WorldChange]) -> bool:
+        """Return whether it starts if all these changes are made together."""
+        return self.starts(lambda world: at_once(world, steps))
+
     def starts_in_steps(self, steps: Sequence[WorldChange]) -> bool:
         """Return whether it starts if there are cycles between these changes."""
-        *first, last = steps
-        return all(self._trial.starts(self._after(world, first, last)) for world in self._worlds)
+        return all(self._trial.starts(in_steps(self._trial, world, steps)) for world in self._worlds)
 
     def runs_after_eviction_of(self, other: Workload) -> bool:
         """Return whether the workload runs once the other one was stopped, held for a while, and waits again."""
@@ -63,14 +69,6 @@ class Search:
         back = self._trial.in_the_end(changes.with_resumed(held, other, self.snapshot.now))
         found = changes.current(back, self.workload)
         return found is not None and found.admission is not None and not found.is_evicting
-
-    def _after(self, world: World, first: Iterable[WorldChange], last: WorldChange) -> World | None:
-        for change in first:
-            changed = change(world)
-            if changed is None:
-                return None
-            world = self._trial.at_rest(changed)
-        return last(world)
 
     def before_it(self) -> Sequence[Workload]:
         """Return the workloads before it in the queue of its leaf."""
@@ -133,7 +131,27 @@ class Search:
         return requested + promised + self.snapshot.capacity.get(key, 0)
 
 
-def _keys(tree: Tree, workload: Workload) -> Iterator[FlavorResource]:
+def at_once(world: World, steps: Iterable[WorldChange]) -> World | None:
+    """Return the world after all these changes; None where the rules refuse one."""
+    changed: World | None = world
+    for step in steps:
+        changed = changed and step(changed)
+    return changed
+
+
+def in_steps(trial: Trial, world: World, steps: Sequence[WorldChange]) -> World | None:
+    """Return the world after these changes, which comes to rest between them; None where the rules refuse one."""
+    *first, last = steps
+    for step in first:
+        changed = step(world)
+        if changed is None:
+            return None
+        world = trial.at_rest(changed)
+    return last(world)
+
+
+def keys_of(tree: Tree, workload: Workload) -> Iterator[FlavorResource]:
+    """Yield the keys that a workload could take."""
     group = tree.get(workload.group)
     for entry in group.quotas if group is not None else ():
         if workload.only_flavor in (None, entry.flavor) or entry.flavor == COUNTS:

@@ -1,26 +1,29 @@
 """The changes of a remedy that requires others, in the order in which they are made."""
 
-from collections.abc import Mapping
 from functools import partial
 
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction
 from shared.quota.decide.advise.search import WorldChange
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot
 from shared.resources import Amount, FlavorResource
 
 
-def steps_of(remedy: Remedy, capacity: Mapping[FlavorResource, Amount]) -> tuple[WorldChange, ...]:
-    """Return the changes, which raise a min, a max or the capacity; `capacity` is what there is before."""
-    return tuple(_change(each, capacity) for each in (*remedy.also, remedy))
+def steps_of(remedy: Remedy, snapshot: Snapshot) -> tuple[WorldChange, ...]:
+    """Return the changes, which raise a min, a max, a budget or the capacity; `snapshot`: what there is before."""
+    return tuple(_change(each, snapshot) for each in (*remedy.also, remedy))
 
 
-def _change(remedy: Remedy, capacity: Mapping[FlavorResource, Amount]) -> WorldChange:
+def _change(remedy: Remedy, snapshot: Snapshot) -> WorldChange:
+    if remedy.budget is not None:
+        plain = changes.as_if_not_spent(snapshot.world, snapshot.now, remedy.group)
+        return partial(changes.with_raised_budget, group=remedy.group, plain=plain, larger=remedy.budget)
     key = FlavorResource(remedy.flavor, remedy.resource)
     if remedy.do is RemedyAction.RAISE_MIN:
         return partial(_with_min, group=remedy.group, key=key, by=remedy.by)
     if remedy.do is RemedyAction.ADD_CAPACITY:
-        return partial(changes.with_capacity, key=key, amount=capacity.get(key, 0) + remedy.by)
+        return partial(changes.with_capacity, key=key, amount=snapshot.capacity.get(key, 0) + remedy.by)
     return partial(changes.with_raised_max, group=remedy.group, key=key, by=remedy.by)
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from shared.quota.measure.inputs.requester_use import RequesterUse
 from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
 from shared.quota.model.budgets.in_force import NONE_SPENT, Spent, tree_with_spent
+from shared.quota.model.budgets.raised import BudgetsUsed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.in_force import DatedTree, tree_in_force
 from shared.quota.model.lifecycle import Inactive
@@ -65,6 +66,8 @@ class World:
     """The tree as it is written, of which `tree` is in force; None: it is the same at any time."""
     spent: Spent = field(default_factory=lambda: NONE_SPENT)
     """The budgets that are spent; `tree` has what follows from them."""
+    budgets_used: BudgetsUsed = field(default_factory=dict)
+    """What is used of the budgets that are spent; no decision reads it."""
     version: object = field(default_factory=object)
     """Another object whenever `workload_sets` changes."""
     history: tuple[tuple[object, frozenset[str]], ...] = ()
@@ -92,7 +95,7 @@ class World:
         """Return this world with another tree, as it is in force."""
         is_timed = tree.border is not None or tree.in_force is not tree.written
         written = tree.written if is_timed else None
-        return replace(self, tree=tree.in_force, written=written, spent=NONE_SPENT)
+        return replace(self, tree=tree.in_force, written=written, spent=NONE_SPENT, budgets_used={})
 
     def at(self, now: datetime) -> "World":
         """Return this world with what is in force of its tree at `now`."""

@@ -21,7 +21,7 @@ Spent = Mapping[str, tuple[SpentBudget, ...]]
 """group -> its budgets that are spent; groups without one are absent."""
 NONE_SPENT: Final[Spent] = MappingProxyType({})
 
-_STOPS: Final = {WhenSpent.NO_START: StopPolicy.HOLD, WhenSpent.DRAIN: StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE}
+STOPPING: Final = {WhenSpent.NO_START: StopPolicy.HOLD, WhenSpent.DRAIN: StopPolicy.HOLD_AND_DRAIN_PREEMPTIBLE}
 
 
 def tree_with_spent(tree: Tree, spent: Spent) -> Tree:
@@ -45,8 +45,8 @@ def _strictest(own: StopPolicy, spent: Iterable[SpentBudget]) -> StopPolicy:
     for each in spent:
         if each.at is None and each.budget.when_spent is not WhenSpent.WARN:
             policies.append(StopPolicy.HOLD)
-        elif each.budget.when_spent in _STOPS:
-            policies.append(_STOPS[each.budget.when_spent])
+        elif each.budget.when_spent in STOPPING:
+            policies.append(STOPPING[each.budget.when_spent])
     return max(policies, key=STRICTNESS.__getitem__)
 
 
@@ -67,7 +67,7 @@ def _within_min(entry: Entry, budgets: Iterable[BudgetKey]) -> Entry:
 
 def is_stopped_by_budget(group: Group) -> bool:
     """Return whether the stop policy of this group is that of a spent budget, and none that a person has set."""
-    return any(each.at is None or each.budget.when_spent in _STOPS for each in group.spent)
+    return any(each.at is None or each.budget.when_spent in STOPPING for each in group.spent)
 
 
 def stop_reason(group: Group, policy: StopPolicy) -> str:
@@ -85,11 +85,16 @@ def stop_reason(group: Group, policy: StopPolicy) -> str:
 def budget_text(budget: Budget) -> str:
     """Return the budget as a sentence has it: 100 hours of cpu for a Month."""
     key = budget.key
-    amount = write_hours(budget.hours)
-    if is_counted_in_bytes(key.resource) and budget.hours % 1000 == 0:
-        amount = write_quantity(key.resource, budget.hours // 1000)
     what = f"{key.flavor}/{key.resource}" if key.flavor else key.resource
-    return f"{amount} hours of {what} {'in all' if key.period is BudgetPeriod.TOTAL else f'for a {key.period.value}'}"
+    period = "in all" if key.period is BudgetPeriod.TOTAL else f"for a {key.period.value}"
+    return f"{hours_text(budget)} hours of {what} {period}"
+
+
+def hours_text(budget: Budget) -> str:
+    """Return the hours as they are written in an object: 1500, or 512Gi of bytes."""
+    if is_counted_in_bytes(budget.key.resource) and budget.hours % 1000 == 0:
+        return write_quantity(budget.key.resource, budget.hours // 1000)
+    return write_hours(budget.hours)
 
 
 def _moment_text(time: int) -> str:

@@ -1,11 +1,15 @@
 """Budgets in a cluster: spent at the millisecond that follows from the admissions of the Jobs, and what follows."""
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from cli.commands import explain
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, quota, wait_for
 
 pytestmark = pytest.mark.timeout(400)
@@ -54,6 +58,16 @@ def reached(amount: int, jobs: Sequence[tuple[Mapping[str, Any], int]]) -> int:
     return now - (-(amount - used) // level)
 
 
+def remedies_of(q: Quotree, job: str) -> list[dict[str, Any]]:
+    """What `quotree explain` says would let the Job start."""
+    programs = q.control_plane
+    runner = CliRunner(env={"PATH": f"{programs.binaries.kubectl.parent}:{os.environ['PATH']}"})
+    answer = runner.invoke(explain.command, [job, "-o", "json", "--kubeconfig", str(programs.kubeconfig)])
+    assert answer.exit_code == 0, answer.output or answer.exception
+    found: list[dict[str, Any]] = json.loads(answer.stdout)["remedies"]
+    return found
+
+
 def test_nothing_starts_in_the_subtree_from_the_millisecond_on_and_a_larger_budget_holds_at_once(q: Quotree) -> None:
     q.lead()
     tree(q, budget("10m", "NoStart"))
@@ -68,7 +82,9 @@ def test_nothing_starts_in_the_subtree_from_the_millisecond_on_and_a_larger_budg
     wait_for(lambda: q.group_status("nlp")["workloads"]["pending"] == 1, "the late one is seen", LONG)
     assert q.condition("research", "WithinBudget")["reason"] == "NoStart"
     assert q.running() == {"one", "two"}
-    q.group("research", budgets=budget("100", "NoStart"))
+    (remedy,) = remedies_of(q, "late")
+    assert remedy == {"do": "RaiseBudget", "group": "research", "timeZone": "UTC", **budget("5", "NoStart")[0]}
+    q.group("research", budgets=budget(remedy["hours"], "NoStart"))
     wait_for(lambda: q.running() == {"one", "two", "late"}, "a larger budget lets it start", LONG)
     wait_for(lambda: q.condition("research", "WithinBudget")["status"] == "True", "its status says so", LONG)
     assert begin_of(q.get_job("late")) > expected

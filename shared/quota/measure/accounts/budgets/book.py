@@ -14,6 +14,7 @@ from shared.quota.measure.accounts.courses import Course, GroupCourses
 from shared.quota.measure.accounts.periods import period_of
 from shared.quota.model.budgets.budget import Budget, BudgetKey, SpentBudget, WhenSpent
 from shared.quota.model.budgets.in_force import NONE_SPENT, Spent
+from shared.quota.model.budgets.raised import BudgetsUsed, BudgetUsed
 from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource
 
@@ -177,6 +178,12 @@ class BudgetBook:
         if found != self.spent:
             self.spent = found
         return self.spent
+
+    @property
+    def used_of_spent(self) -> BudgetsUsed:
+        """What is used of the budgets of groups in which some are spent."""
+        shown = ((name, self.shown.get(name, ())) for name in self.spent)
+        return {name: {each.budget.key: BudgetUsed(each.used, each.at) for each in uses} for name, uses in shown}
 
     def look_ahead(self, now: int) -> None:
         """Set the next change; it is now if what was found last is not true any more."""

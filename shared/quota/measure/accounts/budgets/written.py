@@ -23,6 +23,7 @@ from shared.quota.model.budgets.budget import (
     write_hours,
 )
 from shared.quota.model.budgets.in_force import Spent
+from shared.quota.model.budgets.raised import BudgetsUsed, BudgetUsed
 from shared.quota.model.tree import Group, Tree
 from shared.resources import Amount, FlavorResource, QuantityError, is_counted_in_bytes, write_quantity
 
@@ -53,6 +54,22 @@ def spent_as_shown(tree: Tree, statuses: Iterable[tuple[str, QuotaGroupStatus]],
         if own:
             found[name] = own
     return found
+
+
+def used_as_shown(spent: Spent, statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> BudgetsUsed:
+    """Return what the statuses show as used of the budgets of groups in which some are spent."""
+    return {name: dict(_used_in(status)) for name, status in statuses if name in spent}
+
+
+def _used_in(status: QuotaGroupStatus) -> Iterator[tuple[BudgetKey, BudgetUsed]]:
+    """Yield the latest that is known: what is accounted, or that as much was used as a budget had when it was spent."""
+    until = status.accounted_until
+    for key, each in read_known(status).items():
+        known = [BudgetUsed(amount, at) for amount, at in each.reached.items()]
+        if until is not None:
+            known.append(BudgetUsed(each.used, milliseconds(aware(until))))
+        if known:
+            yield key, max(known, key=lambda used: used.at)
 
 
 def _spent_in(group: Group, status: QuotaGroupStatus, now: int) -> Iterator[SpentBudget]:

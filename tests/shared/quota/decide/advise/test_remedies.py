@@ -1,5 +1,6 @@
 """Every remedy is true and minimal: the change is made in other words than the engine's, and the start is seen."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +11,11 @@ from shared.quota.decide.advise.remedies import advise
 from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
+from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
+from shared.quota.model.budgets.raised import BudgetUsed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings, ReclaimSettings
@@ -30,6 +34,8 @@ def test_test_worlds_have_remedies() -> None:
     assert sum(check(seed)[0] for seed in range(4)) > 10
 
 
+HOUR = 3_600_000
+NO_START, NO_BORROW = WhenSpent.NO_START, WhenSpent.NO_BORROW
 ROOT_MAX = {"do": "RaiseMax", "group": "root", "flavor": "default", "resource": "gpu", "by": 1}
 
 
@@ -96,6 +102,53 @@ def test_no_eviction_is_a_remedy_where_the_evicted_one_takes_its_room_back() -> 
 def test_stopped_group_gets_the_remedy_to_resume() -> None:
     given = world("root 4\n  a/ 4 hold\n    b 4", [pending("b", 1, "new")])
     assert remedies_of(given, "new") == [{"do": "Resume", "group": "a"}]
+
+
+GPU_HOURS = BudgetKey("gpu", "", BudgetPeriod.MONTH, "UTC")
+RAISED = {"do": "RaiseBudget", "resource": "gpu", "period": "Month", "timeZone": "UTC"}
+
+
+def with_spent(of: World, used: int = 11, **budgets: tuple[int, WhenSpent]) -> World:
+    """The world in which these groups have spent their budgets of so many hours; `used`: hours half an hour ago."""
+    spent = {
+        group: (SpentBudget(Budget(GPU_HOURS, hours * 1000, when), milliseconds(NOW), None),)
+        for group, (hours, when) in budgets.items()
+    }
+    known = BudgetUsed(used * HOUR, milliseconds(NOW) - HOUR // 2)
+    return replace(of.with_spent(spent), budgets_used={group: {GPU_HOURS: known} for group in spent})
+
+
+@pytest.mark.parametrize("when", [WhenSpent.NO_START, WhenSpent.DRAIN])
+def test_spent_budget_is_raised_to_what_lasts_an_hour(when: WhenSpent) -> None:
+    """11 h and half an hour with 2 gpu are 12 h; an hour with 2 and 3 more gpu are 5 h: less is used than 18 h."""
+    work = [running("a", 2, "firm", preemptible=False), pending("b", 3, "new")]
+    found = with_spent(world("root 8\n  p/ 8\n    a 4\n    b 4", work), p=(10, when))
+    assert remedies_of(found, "new") == [{**RAISED, "group": "p", "hours": "18", "whenSpent": when.value}]
+
+
+def test_budgets_of_a_leaf_and_of_its_parent_are_raised_together() -> None:
+    given = with_spent(world("root 8\n  p/ 8\n    b 4", [pending("b", 1, "new")]), p=(10, NO_START), b=(7, NO_START))
+    of_b = {**RAISED, "group": "b", "hours": "13", "whenSpent": "NoStart"}
+    assert remedies_of(given, "new") == [{**RAISED, "group": "p", "hours": "13", "whenSpent": "NoStart", "and": [of_b]}]
+
+
+def test_budget_of_a_group_on_hold_is_raised_before_the_group_is_resumed() -> None:
+    found = with_spent(world("root 8\n  p/ 8 hold\n    b 4", [pending("b", 1, "new")]), p=(10, NO_START))
+    larger = {**RAISED, "group": "p", "hours": "13", "whenSpent": "NoStart"}
+    assert remedies_of(found, "new") == [{"do": "Resume", "group": "p", "and": [larger]}]
+
+
+def test_larger_budget_lets_a_group_borrow_again() -> None:
+    found = with_spent(
+        world("root 8\n  a 2\n  b 2", [running("a", 2, "own"), pending("a", 1, "new")]), a=(10, NO_BORROW)
+    )
+    larger = {**RAISED, "group": "a", "hours": "16", "whenSpent": "NoBorrow"}
+    assert larger in remedies_of(found, "new")
+
+
+def test_no_budget_is_raised_while_it_is_not_known_what_is_used() -> None:
+    given = with_spent(world("root 8\n  b 4", [pending("b", 1, "new")]), b=(10, NO_START))
+    assert remedies_of(replace(given, budgets_used={}), "new") == []
 
 
 def test_workload_that_starts_anyway_gets_no_remedy() -> None:

@@ -12,7 +12,7 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
-from shared.quota.measure.accounts.budgets.written import read_known, spent_as_shown
+from shared.quota.measure.accounts.budgets.written import read_known, spent_as_shown, used_as_shown
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.measure.inputs.world import World
@@ -186,6 +186,23 @@ def test_those_who_do_not_lead_take_it_from_the_status() -> None:
     assert spent_as_shown(found.tree, [("p", shown)], after(61)) == book.budgets.spent
     assert spent_as_shown(found.tree, [("p", shown)], NOW + timedelta(days=1)) == {}
     assert spent_as_shown(with_budgets_at(DRAWN, p=budget(360)), [("p", shown)], after(61)) == {}
+
+
+def test_what_is_used_of_a_spent_budget_is_known_to_the_leader_and_from_the_status() -> None:
+    found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[running("a", 3, "x")])
+    book = started()
+    for seconds in (0, 61):
+        spent_at(book, found, seconds)
+    key, now = budget(180).key, milliseconds(after(100))
+    first = QuotaGroupStatus(observed_generation=1)
+    shown = written(book, found, first, 61)
+    unaccounted = msgspec.structs.replace(shown, accounted_until=None)
+    known = [
+        book.budgets.used_of_spent,
+        used_as_shown(book.budgets.spent, [("p", shown)]),
+        used_as_shown(book.budgets.spent, [("p", unaccounted)]),
+    ]
+    assert [each["p"][key].by(now, 3) for each in known] == [3 * 100_000] * 3
 
 
 @pytest.mark.parametrize("seed", range(20))
