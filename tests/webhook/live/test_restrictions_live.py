@@ -250,6 +250,10 @@ def test_editor_of_a_leaf_cannot_take_from_its_siblings(setup: AdmissionSetup) -
     assert edit(quota(max={"cpu": 6}, weight={"cpu": 4})) == yes
     assert edit(quota(min={"cpu": 1}, max={"cpu": 6}, weight={"cpu": 1})) == yes
     assert "(TakesFromSiblings)" in edit(quota(min={"cpu": 2}, max={"cpu": 6}, weight={"cpu": 1}))
+    hours: dict[str, Any] = {"resource": "cpu", "hours": 4, "period": "Day", "whenSpent": "NoStart"}
+    assert edit({"budgets": [hours]}) == yes
+    larger = edit({"budgets": [{**hours, "hours": 5}]})
+    assert f"raises the budget of 4 hours of cpu for a Day (NoStart) to 5, {end} side" in larger
     editor(setup, "side-editor", "side")
     wait_for(lambda: edit(quota(min={"cpu": 3})) == yes, "the role for the parent is in force")
     assert "(TakesFromSiblings)" in edit({"parent": "lab"})

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, WhenSpent
 from shared.quota.model.rules.groups.rights.shares import check_shares, takes_more
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry, Group
 from tests.shared.quota.reference_division import Sibling, divide_exactly
@@ -60,6 +61,42 @@ def test_edit_takes_more_by_these_fields(case: str) -> None:
     assert [each.field.rsplit(".", 1)[1] for each in found] == fields.split()
     assert takes_more(old, new) is bool(fields)
     assert {each.rule for each in found} <= {"TakesFromSiblings"}
+
+
+BUDGET_CASES = {
+    "a budget more": ((), (("NoStart", 5),), ""),
+    "more hours": ((("NoStart", 5),), (("NoStart", 6),), "hours"),
+    "fewer hours": ((("NoStart", 5),), (("NoStart", 4),), ""),
+    "a budget less": ((("Drain", 5),), (), "budgets"),
+    "a budget less that only warns": ((("Warn", 5),), (), ""),
+    "what follows is milder": ((("NoStart", 5),), (("NoBorrow", 5),), "budgets"),
+    "what follows is stricter": ((("NoBorrow", 5),), (("NoStart", 5),), ""),
+    "a stricter one has no more hours": ((("NoBorrow", 5), ("Drain", 5)), (("NoBorrow", 9), ("Drain", 5)), ""),
+    "the stricter one has more hours": ((("NoBorrow", 9), ("Drain", 5)), (("NoBorrow", 9), ("Drain", 6)), "hours"),
+    "the stricter one is taken away": ((("NoBorrow", 9), ("Drain", 5)), (("NoBorrow", 9),), "budgets"),
+}
+
+
+@pytest.mark.parametrize("case", BUDGET_CASES)
+def test_larger_budget_takes_from_siblings(case: str) -> None:
+    before, after, fields = BUDGET_CASES[case]
+    old, new = (replace(group("a 4"), budgets=budgets(each)) for each in (before, after))
+    assert [each.field.rsplit(".", 1)[1] for each in check_shares(old, new, "red")] == fields.split()
+    assert not takes_more(replace(old, parent=None), replace(new, parent=None))
+
+
+def budgets(written: tuple[tuple[str, int], ...]) -> tuple[Budget, ...]:
+    key = BudgetKey(GPU, "", BudgetPeriod.MONTH, "UTC")
+    return tuple(Budget(key, hours * 1000, WhenSpent(when)) for when, hours in written)
+
+
+def test_message_names_the_budget_and_its_hours() -> None:
+    old, new = (replace(group("a 4 ^p"), budgets=budgets((("NoStart", hours),))) for hours in (5, 6))
+    (found,) = check_shares(old, new, "red")
+    assert (found.field, found.message.partition(",")[0]) == (
+        "spec.budgets[0].hours",
+        "raises the budget of 5 hours of gpu for a Month (NoStart) to 6",
+    )
 
 
 def test_root_has_no_siblings() -> None:

@@ -1,19 +1,23 @@
-"""What an edit of a group takes from its siblings: the group's place, its shares of what is left over, its min.
+"""What an edit of a group takes from its siblings: its place, its shares of what is left over, its min, its budgets.
 
 Weights divide what is left over among siblings, and an absent weight is max (specification 3.2), so a larger one leaves
-the others less. RBAC knows objects and not fields: who can edit one group could enlarge its part of its parent's quota.
+the others less; with a larger budget the group uses for longer what was left to them. RBAC knows objects and not
+fields: who can edit one group could enlarge its part of its parent's quota.
 
 See docs/specification.md §4.4.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from shared.percents import write_percent
+from shared.quota.model.budgets.budget import Budget, WhenSpent
+from shared.quota.model.budgets.in_force import budget_text, hours_text
 from shared.quota.model.rules.findings import Violation
 from shared.quota.model.rules.groups.names import of_group, placed, shortened
 from shared.quota.model.tree import WRITTEN, Entry, Group
-from shared.resources import FlavorResource, write_quantity
+from shared.resources import Amount, FlavorResource, write_quantity
 
 NO_ENTRY: Final = Entry("")
 
@@ -24,7 +28,7 @@ def takes_more(old: Group | None, new: Group) -> bool:
 
 
 def check_shares(old: Group | None, new: Group, user: str) -> Iterator[Violation]:
-    """Who moves a group, or raises its min or its weight (max where no weight is set), can update its parent, too."""
+    """Who moves a group, or raises its min, budget or weight (max where none is set), can update its parent, too."""
     for field, what in _taken(old, new):
         message = (
             f"{what}, at the expense of the groups beside it; for that, user {shortened(user)} also needs the verb "
@@ -40,11 +44,37 @@ def _taken(old: Group | None, new: Group) -> Iterator[tuple[str, str]]:
     if old is not None and old.parent != new.parent:
         yield "spec.parent", f"moves the group from {old.parent} to {new.parent}"
         old = None
+    if old is not None:
+        yield from _larger_budgets(old, new)
     for field, entry in placed(new.quotas):
         before = (old.entry(entry.flavor) if old is not None else None) or NO_ENTRY
         for resource in sorted(entry.covered):
             for limit, change in _rises(before, entry, resource):
                 yield f"{field}.{WRITTEN[limit]}", change
+
+
+def _larger_budgets(old: Group, new: Group) -> Iterator[tuple[str, str]]:
+    """Yield each budget from which nothing so strict follows any more, or only after more hours."""
+    for budget in old.budgets:
+        had, has = _least_hours(old, budget), _least_hours(new, budget)
+        is_idle = budget.when_spent is WhenSpent.WARN or budget.hours != had
+        if is_idle or (has is not None and has <= budget.hours):
+            continue
+        written = [each.identity for each in new.budgets]
+        what = f"the budget of {budget_text(budget)} ({budget.when_spent.value})"
+        if budget.identity not in written:
+            yield "spec.budgets", f"takes away {what}"
+        elif has is not None:
+            more = hours_text(replace(budget, hours=has))
+            yield f"spec.budgets[{written.index(budget.identity)}].hours", f"raises {what} to {more}"
+
+
+def _least_hours(group: Group, budget: Budget) -> Amount | None:
+    """Return after how many of these hours something as strict follows in the group; None: never."""
+    kinds = list(WhenSpent)
+    strict = kinds[kinds.index(budget.when_spent) :]
+    same = (each for each in group.budgets if each.key == budget.key and each.when_spent in strict)
+    return min((each.hours for each in same), default=None)
 
 
 def _rises(before: Entry, entry: Entry, resource: str) -> Iterator[tuple[str, str]]:
