@@ -133,7 +133,7 @@ class AdmissionPasses:
             if self._decides_without_start(leaf_usage, workload, candidate, others):
                 break
         else:
-            queue.give_up(workload)
+            self._give_up(queue, workload, evaluation)
         queue.wait(workload)
 
     def _decides_without_start(
@@ -202,8 +202,17 @@ class AdmissionPasses:
             if deferred and self.planner.plan(leaf_usage, workload, candidate, others) is not ReclaimOutcome.NONE:
                 break
         else:
-            queue.give_up(workload)
+            self._give_up(
+                queue, workload, self._all_candidates(leaf_usage, workload, assignments or ()) if deferred else ()
+            )
         queue.wait(workload)
+
+    def _give_up(self, queue: LeafQueue, workload: Workload, tried: Iterable[Candidate]) -> None:
+        """Keep room for a workload that nothing serves now, in the first of these where a turn alone delays that."""
+        plans = (each for each in tried if each.entitled and not each.starts)
+        has_turns = self.inputs.snapshot.turns.holders and not self.block.holds(queue.leaf_usage)
+        if not has_turns or not any(self.planner.keep_beside_turns(queue.leaf_usage, workload, each) for each in plans):
+            queue.give_up(workload)
 
     def _spares_kept(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
         """Return whether entitled workloads of this leaf whose room is only delayed stay entitled if this one borrows.

@@ -66,9 +66,23 @@ class ReclaimPlanner:
             return ReclaimOutcome.PLANNED
         if is_delayed:
             self.waits.wake(*now.spared_until)
+            if now.spares_for_turns:
+                undo(self.usage, preemptor)
+                return ReclaimOutcome.NONE
             keep(self.usage, self.evictions, self.waits, preemptor)
             return ReclaimOutcome.KEPT
         return ReclaimOutcome.PLANNED if self._without_swaps(preemptor) else ReclaimOutcome.NONE
+
+    def keep_beside_turns(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
+        """Keep room that siblings of a turn would have to give up; return whether it would suffice.
+
+        They are not evicted, so how long that takes is not known: for what no other plan serves, and starts nowhere.
+        """
+        preemptor = _preemptor(leaf_usage, workload, candidate)
+        if not _make_room(VictimSearch(self.usage, self.delays, delayed=True), preemptor):
+            return False
+        keep(self.usage, self.evictions, self.waits, preemptor)
+        return True
 
     def _spares_own_group(self, leaf_usage: LeafUsage, workload: Workload, others: Iterable[Candidate]) -> bool:
         """Commit the first plan in which no workload of the preemptor's own group goes; return whether there is one."""

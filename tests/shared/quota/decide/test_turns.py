@@ -14,11 +14,11 @@ from shared.quota.decide.simulate.step import advance, carry_out
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.tree import StopPolicy
+from shared.quota.model.tree import StopPolicy, Tree, WhenCanReclaim
 from shared.quota.model.workload import Turn, Workload
 from tests.builders import NOW, after, in_main, pending, running
-from tests.shared.quota.decide.plan_words import evictions, given, starts
-from tests.trees import GPU, KEY
+from tests.shared.quota.decide.plan_words import evictions, given, starts, waits
+from tests.trees import GPU, KEY, tree
 
 EQUAL = "root 4\n  a 0 w1\n  b 0 w1"
 LONG_AGO = after(-7200)
@@ -51,12 +51,12 @@ def holding(job: Workload, since: datetime = NOW, flavor: str = "default") -> Wo
 
 
 def world_of(
-    tree: str, *workloads: Iterable[Workload] | Workload, past: dict[str, int] | None = None, **fields: Any
+    groups: str | Tree, *workloads: Iterable[Workload] | Workload, past: dict[str, int] | None = None, **fields: Any
 ) -> World:
     """A world in which groups have used so much in the past."""
     every = [each for some in workloads for each in ([some] if isinstance(some, Workload) else some)]
     past_use = {name: {KEY: amount} for name, amount in (past or {"a": 10}).items()}
-    return replace(given(tree, every, **fields), past_use=past_use)
+    return replace(given(groups, every, **fields), past_use=past_use)
 
 
 def decide(world: World, now: datetime = NOW) -> Plan:
@@ -150,6 +150,19 @@ def test_turn_counts_in_the_flavor_in_which_it_can_be_had() -> None:
     world = world_of(tree, busy, more, large(), flavors=(Flavor("x"), Flavor("y")))
     decided = decide(world)
     assert [each.turn.flavors for each in decided.turns_begun] == [in_main({GPU: "y"})]
+
+
+@pytest.mark.parametrize("free", ["y", ""])
+def test_holder_starts_in_a_later_flavor_rather_than_wait_for_work_to_end(free: str) -> None:
+    both = tree("root x:gpu ..4 | y:gpu ..4\n  a x:gpu 0 w1 | y:gpu 0 w1\n  b x:gpu 0 w1 | y:gpu 0 w1")
+    prefers_reclaim = replace(both["b"], when_can_reclaim=WhenCanReclaim.RECLAIM)
+    groups = Tree.of([*(each for name, each in both.groups.items() if name != "b"), prefers_reclaim])
+    busy = [running("a", 1, f"{flavor}{number}", flavor) for flavor in "xy" if flavor != free for number in range(4)]
+    more = [pending("a", 1, f"more{number}", only_flavor="x") for number in range(4)]
+    job = holding(large(), flavor="x")
+    decided = decide(world_of(groups, busy, more, job, flavors=(Flavor("x"), Flavor("y"))))
+    assert (starts(decided), evictions(decided)) == (["large entitled y"] if free else [], [])
+    assert waits(decided).get("large") == (None if free else "RoomDelayed")
 
 
 def test_mins_are_taken_back_from_siblings_before_the_holder() -> None:
