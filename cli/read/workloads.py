@@ -30,7 +30,7 @@ from shared.quota.model.rules.workloads.object_size import check_size, object_si
 from shared.quota.model.rules.workloads.submitted_workload import PodTerms, SubmittedWorkload
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import DEFAULT, SYSTEM, Group, Tree
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, WorkloadId
 
 
 def contexts_of(objects: ManifestObjects, settings: QuotaSettings) -> NamespaceContexts:
@@ -58,6 +58,8 @@ class SubmittedWorkloads:
     submitted: tuple[SubmittedWorkload, ...]
     """What the admission webhook would review: everything that does not run already."""
     contexts: NamespaceContexts
+    accounts: Mapping[WorkloadId, str]
+    """workload → its key in `managed`."""
     managed: frozenset[str]
     """What is counted as a workload, or was until it finished: Jobs and pods by uid, or Kind/namespace/name without
     one, and pod groups by key.
@@ -95,6 +97,7 @@ def read_workloads(objects: ManifestObjects, settings: QuotaSettings) -> Submitt
         workloads=tuple(_as_counted(each, known, settings) for each in counted_workloads),
         submitted=tuple(each for read in found for each in _submitted(read, cluster)),
         contexts=cluster,
+        accounts={read.reading.workload.id: key for key, read in counted if read.reading.workload is not None},
         managed=frozenset(key for key, read in counted if read.reading.state is not ObjectState.UNMANAGED),
         problems=tuple((read.name, problem) for read in found for problem in read.reading.problems),
         refused=tuple(each for read in found for each in read.refused),

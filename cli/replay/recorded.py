@@ -149,6 +149,7 @@ def _edit(after: Question, at: datetime) -> Callable[[World], World]:
             written=changed.written,
             flavors=changed.flavors,
             nodes=changed.nodes,
+            on_closed_nodes=changed.on_closed_nodes,
             largest_nodes=None,
             inactive=changed.inactive,
         )

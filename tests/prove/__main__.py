@@ -24,7 +24,7 @@ from tests.prove.worlds.node_sizes import with_node_sizes
 from tests.prove.worlds.over_time import with_overrides
 from tests.prove.worlds.pod_sets import with_several_pod_sets
 from tests.prove.worlds.run_times import limited_in_time
-from tests.prove.worlds.world import ClosedWorld, random_world, reordered
+from tests.prove.worlds.world import ClosedWorld, random_world, reordered, with_cordons
 
 FOUND = Path(__file__).parents[1] / "scenarios" / "found"
 SHRUNK_PER_KIND = 1
@@ -51,7 +51,7 @@ def world_of(seed: int, number: int) -> ClosedWorld:
     world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
     world = with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
     world = with_late_arrivals(dice, world) if number % 5 in (0, 3) else world
-    return with_overrides(dice, reordered(dice, limited_in_time(dice, world)))
+    return with_cordons(dice, with_overrides(dice, reordered(dice, limited_in_time(dice, world))))
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

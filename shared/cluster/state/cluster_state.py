@@ -139,6 +139,7 @@ class ClusterState:
         Parts that have not changed are the same objects as in the previous world.
         """
         world = self._world
+        self.objects.read_moved()
         if self.tree.changed:
             world = self.tree.put_into(world, self._use.now or LONG_AGO)
         if self._use.changed:

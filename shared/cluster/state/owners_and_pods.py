@@ -24,6 +24,7 @@ from shared.quota.model.devices.claims import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Group
+from shared.resources import Amount, FlavorResource
 
 
 class OwnersAndPods:
@@ -48,6 +49,7 @@ class OwnersAndPods:
             group_of,
             lambda: self.use.now,
             self._job_pods.sums,
+            self._on_closed_nodes,
         )
         self.work = WorkloadCache(reader, self._job_pods, faults)
         self.use = NodeUsage(self.work.owners.accounts_for, namespaces.labels, settings)
@@ -69,6 +71,10 @@ class OwnersAndPods:
         touched = self._namespaces.observe_claims(source, transitions(changes))
         self.work.observed.read_again(self._device_users.owners_naming(touched))
         self._observe_pods(self._device_users.pods_naming(touched))
+
+    def read_moved(self) -> None:
+        """Read the workloads again whose pods are on nodes that have closed or opened, or have ended there."""
+        self.work.observed.read_again(filter(self.work.owners.knows, self.use.take_moved()))
 
     def put_use_into(self, world: World) -> World:
         """Return the world with the nodes, and with what pods outside quota use of them."""
@@ -129,6 +135,10 @@ class OwnersAndPods:
             self._observe_owned(owners)
         if pods:
             self._observe_made_pods(pods)
+
+    def _on_closed_nodes(self, account: str) -> Mapping[FlavorResource, Amount]:
+        """Return what the pods of a workload hold on nodes that take no more pods."""
+        return self.use.on_closed_nodes(account)
 
     def _governs(self, key: str) -> bool:
         """Return whether what was made for the object with this key counts for it."""

@@ -34,7 +34,7 @@ class ClusterNode:
     not_ready_since: datetime | None = None
     """None: it is ready; then a node that takes no pods is cordoned or being deleted."""
     kept: Amounts = field(default_factory=lambda: NOTHING)
-    """What pods on it still use while it takes no more of them."""
+    """What pods on it that are part of no workload still use while it takes no more of them."""
     is_lost: bool = False
     """Not ready for longer than the grace period."""
 

@@ -196,6 +196,11 @@ class QuotaSettings:
         """Return whether root's capacity of the key is given by hand."""
         return any((flavor, resource) == key for flavor, resource, _ in self.capacity)
 
+    def is_of_nodes(self, key: FlavorResource) -> bool:
+        """Return whether nodes decide how much root has of the key."""
+        is_of_nodes = self.capacity_source is CapacitySource.NODES and not self.is_of_devices(key.resource)
+        return is_of_nodes and not self.is_given(key)
+
     def is_promised(self, key: FlavorResource) -> bool:
         """Return whether root's capacity of the key is what the first level is promised; that of a count is no bound.
 

@@ -6,20 +6,24 @@ have not all ended). A claim stays on the victim until the preemptor has started
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from shared.api.core.placement import ANYWHERE, Placement
 from shared.api.names import MAIN_POD_SET
 from shared.api.owner_settings import AS_ITS_GROUP, UNKNOWN_RUN_TIME, OwnRunTime, OwnStartup
 from shared.quota.model.tree import Amounts
+from shared.resources import Amount, FlavorResource
 
 ResourceFlavors = Mapping[str, str]
 """resource -> flavor, for the pods of one set."""
 Flavors = Mapping[str, ResourceFlavors]
 """pod set -> resource -> flavor: what an admission assigned. A workload with one pod set calls it MAIN_POD_SET."""
+
+NOTHING_CLOSED: Final[Mapping[FlavorResource, Amount]] = MappingProxyType({})
 
 
 class WorkloadId(NamedTuple):
@@ -96,6 +100,8 @@ class Admission:
     answered: bool = True
     """Whether the Job controller has observed the start. Before that it may be creating pods that no watch has shown,
     so the end of its pods could not be observed: the workload is not stopped yet."""
+    on_closed_nodes: Mapping[FlavorResource, Amount] = field(default_factory=lambda: NOTHING_CLOSED)
+    """What its pods hold on nodes that take no more pods: capacity for as long as it runs, and for nobody else then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +216,11 @@ class Workload:
     def is_left_over(self) -> bool:
         """Whether it stands for what a deleted or finished workload has left: pods that end, or a claim."""
         return "/" in self.kind
+
+    @property
+    def on_closed_nodes(self) -> Mapping[FlavorResource, Amount]:
+        """What its pods hold on nodes that take no more pods."""
+        return NOTHING_CLOSED if self.admission is None else self.admission.on_closed_nodes
 
     @property
     def is_pending(self) -> bool:

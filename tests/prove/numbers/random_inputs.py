@@ -10,6 +10,7 @@ from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, QueueOrder, Stop
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Turn, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
+from tests.prove.numbers.closed_nodes import with_closed_nodes
 from tests.prove.numbers.counts import COUNTS, counting, drawn_counts
 from tests.prove.numbers.percents import with_percents
 from tests.prove.numbers.placements import random_flavor, random_nodes, random_placement
@@ -57,7 +58,8 @@ def random_inputs(dice: Dice, *, groups: int = 40, work: int = 30) -> ReferenceI
     inputs = in_turns(dice, inputs) if dice.chance(30) else inputs
     inputs = with_counts(dice, inputs) if dice.chance(30) else inputs
     inputs = replace(inputs, tree=with_percents(dice, inputs.tree)) if dice.chance(30) else inputs
-    return with_turns(dice, inputs) if dice.chance(50) else inputs
+    inputs = with_turns(dice, inputs) if dice.chance(50) else inputs
+    return with_closed_nodes(dice, inputs) if inputs.nodes else inputs
 
 
 def with_counts(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:

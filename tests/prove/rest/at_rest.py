@@ -45,10 +45,16 @@ def _of_waiting(cycle: Cycle, judgement: Judgement, leaf: LeafSnapshot, work: Wo
             if is_free and not _too_much_for_strict(judgement, book, leaf, work, flavors):
                 yield f"it fits in {dict(flavors)}, but: {waiting.message}"
         elif judgement.is_entitled(leaf, work, flavors):
-            if not held_beyond_min(judgement, asked(work, flavors)) and not _waits_for_a_turn(cycle, work, waiting):
+            is_stuck = held_beyond_min(judgement, asked(work, flavors)) or _is_on_closed_nodes(judgement, work, flavors)
+            if not is_stuck and not _waits_for_a_turn(cycle, work, waiting):
                 yield f"it is entitled to {dict(flavors)}, and only preemptible work is in its way"
         elif _is_within_min(judgement, leaf, work, flavors):
             yield f"in {dict(flavors)} it is within its min, but not entitled"
+
+
+def _is_on_closed_nodes(judgement: Judgement, work: Workload, flavors: Flavors) -> bool:
+    """Whether some of what it asks for is held on nodes that take no more pods: that frees nothing."""
+    return any(judgement.snapshot.world.on_closed_nodes.get(key) for key in asked(work, flavors))
 
 
 def _waits_for_a_turn(cycle: Cycle, work: Workload, waiting: WaitExplanation) -> bool:

@@ -147,7 +147,7 @@ def simulated(world: ClosedWorld) -> ClosedWorld:
         for life in world.lives
     )
     groups = (replace(group, overrides=()) for group in tree_in_force(world.tree, EPOCH).groups.values())
-    return replace(world, tree=Tree.of(groups), lives=lives, losses=(), edits=(), resizes=())
+    return replace(world, tree=Tree.of(groups), lives=lives, losses=(), edits=(), resizes=(), cordons=())
 
 
 def simulate(world: ClosedWorld) -> Iterator[Cycle]:

@@ -52,6 +52,8 @@ def simpler(world: ClosedWorld) -> Iterator[ClosedWorld]:
         yield replace(world, losses=())
     if world.edits:
         yield replace(world, edits=())
+    if world.cordons:
+        yield replace(world, cordons=world.cordons[1:])
     yield from _simpler_nodes(world)
     yield from _simpler_settings(world)
     for at, life in enumerate(world.lives):

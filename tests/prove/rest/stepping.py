@@ -4,6 +4,7 @@ The carrying out is written here again, apart from the engine's own simulation: 
 nothing is ever erased from a victim but what a decision erases.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -19,9 +20,10 @@ from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Amounts, Tree
 from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
-from tests.prove.worlds.world import STEP, ClosedWorld
+from tests.prove.worlds.world import STEP, ClosedWorld, Cordon
 from tests.prove.worlds.world import Life as Fate
 from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.usage_by_definition import asked
 
 PATIENCE = 150
 """Cycles after the last event in which a world must come to rest; time-outs and notices included."""
@@ -162,9 +164,31 @@ def happen(world: ClosedWorld, life: Life, number: int, now: datetime) -> None:
     for each in world.lives:
         _be_answered(life, each, now)
         _become_ready(life, each, now)
+    _edit(world, life, number)
+
+
+def _edit(world: ClosedWorld, life: Life, number: int) -> None:
     for edit in world.edits:
         if edit.at == number:
             life.tree = life.tree.with_group(edit.group)
+    for cordon in world.cordons:
+        if cordon.at == number:
+            _cordon(life, cordon)
+
+
+def _cordon(life: Life, cordon: Cordon) -> None:
+    """What runs of these workloads is on closed nodes now: it is capacity only for as long as it runs."""
+    for work in [each for key, each in sorted(life.work.items()) if key in cordon.work]:
+        if work.admission is None or work.on_closed_nodes:
+            continue
+        held = {
+            key: -(-amount // cordon.parts)
+            for key, amount in asked(work, work.admission.flavors).items()
+            if amount <= life.capacity.get(key, 0)
+        }
+        for key, amount in held.items():
+            life.capacity[key] -= amount
+        _write(life, work, admission=replace(work.admission, on_closed_nodes=held))
 
 
 def _finish(life: Life, each: Fate, now: datetime) -> None:
@@ -202,7 +226,10 @@ def new_life(world: ClosedWorld) -> Life:
 
 def engine_world(world: ClosedWorld, life: Life, now: datetime) -> World:
     """The facts as the engine takes them, made from nothing."""
-    given = tuple((key.flavor, key.resource, amount) for key, amount in life.capacity.items())
+    closed = Counter[FlavorResource]()
+    for work in life.work.values():
+        closed.update(work.on_closed_nodes)
+    given = tuple((key.flavor, key.resource, amount + closed[key]) for key, amount in life.capacity.items())
     settings = replace(world.settings, capacity=given)
     engine = World.of(tree_in_force(life.tree, now), world.flavors, life.work.values(), settings=settings)
     return replace(engine, over_since=life.over_since, largest_nodes=dict(life.sizes))

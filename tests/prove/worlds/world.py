@@ -83,6 +83,15 @@ class Resize:
 
 
 @dataclass(frozen=True)
+class Cordon:
+    """From that cycle on, one of so many parts of what then runs of these workloads is on nodes that take no pods."""
+
+    at: int
+    work: frozenset[str]
+    parts: int = 1
+
+
+@dataclass(frozen=True)
 class ClosedWorld:
     """A world and all that will ever happen to it from outside."""
 
@@ -95,6 +104,7 @@ class ClosedWorld:
     sizes: Mapping[str, tuple[Amounts, ...]] = field(default_factory=dict)
     """flavor -> the sizes of its nodes; a flavor that is not in it has nodes of any size."""
     resizes: tuple[Resize, ...] = ()
+    cordons: tuple[Cordon, ...] = ()
 
     @property
     def flavors(self) -> tuple[Flavor, ...]:
@@ -113,6 +123,7 @@ class ClosedWorld:
                 *times,
                 *(loss.at for loss in self.losses),
                 *(edit.at for edit in self.edits),
+                *(cordon.at for cordon in self.cordons),
                 *(each.at for each in self.resizes),
                 *(-(-(each.end - EPOCH) // STEP) for group in self.tree.groups.values() for each in group.overrides),
             ]
@@ -163,6 +174,18 @@ def reordered(dice: Dice, world: ClosedWorld) -> ClosedWorld:
         for each in world.lives
     )
     return replace(world, lives=tuple(lives))
+
+
+def with_cordons(dice: Dice, world: ClosedWorld) -> ClosedWorld:
+    """The same; in some worlds, nodes are cordoned under what runs. Drawn last: the rest stays."""
+    if not dice.chance(15):
+        return world
+    keys = [each.work.key for each in world.lives]
+    cordons = (
+        Cordon(dice.one_of((0, 0, 1, 3, 9)), frozenset(key for key in keys if dice.chance(50)), dice.one_of((1, 1, 2)))
+        for _ in range(dice.between(1, 2))
+    )
+    return replace(world, cordons=tuple(cordons))
 
 
 def impatient(dice: Dice, world: ClosedWorld) -> ClosedWorld:

@@ -157,11 +157,16 @@ class Limits:
             return self._counted_by_nodes(of_closed=of_closed) if key.resource == "pods" else NO_BOUND
         if self.inputs.from_groups:
             return sum(self.min(child, key) for child in self.children(ROOT))
-        return sum(
+        offered = sum(
             node.allocatable.get(key.resource, 0)
             for node in self.inputs.nodes
             if (of_closed or node.takes_pods) and self.flavor_of(node) == key.flavor
         )
+        return offered + (0 if of_closed else self._running_on_closed(key))
+
+    def _running_on_closed(self, key: FlavorResource) -> int:
+        """What workloads hold on nodes that take no more pods."""
+        return sum(each.on_closed_nodes.get(key, 0) for each in self.inputs.workloads)
 
     def _counted_by_nodes(self, *, of_closed: bool) -> int:
         """How many pods there can be on the nodes of all flavors; no bound where nobody says."""
@@ -175,7 +180,8 @@ class Limits:
             for node in self.inputs.nodes
             if (of_closed or node.takes_pods) and (is_of_some or self.flavor_of(node) is not None)
         )
-        return sum(node.allocatable.get("pods", 0) for node in nodes)
+        running = 0 if of_closed else self._running_on_closed(FlavorResource(COUNTS, "pods"))
+        return sum(node.allocatable.get("pods", 0) for node in nodes) + running
 
     def flavor_of(self, node: ClusterNode) -> str | None:
         """The one flavor the node counts for: most labels first, then the first name."""

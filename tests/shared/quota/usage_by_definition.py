@@ -30,18 +30,26 @@ def asked(work: Workload, flavors: Flavors) -> dict[FlavorResource, int]:
 class Book:
     """The use of every leaf, key by key; a copy may be changed freely."""
 
-    def __init__(self, snapshot: Snapshot, spent: Mapping[tuple[str, FlavorResource], int] = {}) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        spent: Mapping[tuple[str, FlavorResource], int] = {},
+        on_closed_nodes: Mapping[FlavorResource, int] = {},
+    ) -> None:
         self.snapshot = snapshot
         self.tree = snapshot.world.tree
         self.spent: Counter[tuple[str, FlavorResource]] = Counter(spent)
+        self.on_closed_nodes: Counter[FlavorResource] = Counter(on_closed_nodes)
+        """What those that are counted hold on nodes that take no more pods: capacity for as long as they run."""
 
     def copy(self) -> "Book":
-        return Book(self.snapshot, self.spent)
+        return Book(self.snapshot, self.spent, self.on_closed_nodes)
 
     def add(self, work: Workload, flavors: Flavors, times: int = 1) -> "Book":
         """Count the work in its leaf (or, with -1, no more); returns the book itself."""
         for key, amount in asked(work, flavors).items():
             self.spent[work.group, key] += times * amount
+            self.on_closed_nodes[key] += times * work.on_closed_nodes.get(key, 0)
         return self
 
     def without(self, *works: Workload) -> "Book":
@@ -73,7 +81,9 @@ class Book:
 
     def bound(self, name: str, key: FlavorResource) -> int:
         own = self.numbers(name, key)
-        return own.runtime if name == ROOT else own.ceiling
+        if name != ROOT:
+            return own.ceiling
+        return own.runtime - self.snapshot.world.on_closed_nodes.get(key, 0) + self.on_closed_nodes[key]
 
     def lack(self, leaf: str, keys: Iterable[FlavorResource]) -> Iterator[str]:
         """Where the leaf's path is above its bounds on those keys."""

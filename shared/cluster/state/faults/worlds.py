@@ -56,7 +56,9 @@ def _found(
 
 def with_workloads(world: World, chosen: Iterable[WorldPart]) -> World:
     """Return the world with no workloads but these."""
-    empty = replace(world, workload_sets={}, victims={}, preemptors={}, version=object(), history=())
+    empty = replace(
+        world, workload_sets={}, victims={}, preemptors={}, on_closed_nodes={}, version=object(), history=()
+    )
     workloads = [each for each in chosen if isinstance(each, Workload)]
     return empty.with_changes((None, each) for each in workloads) if workloads else empty
 

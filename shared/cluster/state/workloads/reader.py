@@ -19,7 +19,8 @@ from shared.quota.model.read.kind_objects import NO_PODS, PodsBySet
 from shared.quota.model.read.pod_sets import member_of
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Group
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import NOTHING_CLOSED, Workload
+from shared.resources import Amount, FlavorResource
 
 
 def _no_pods(_key: str) -> PodsBySet:
@@ -34,6 +35,10 @@ def _no_group(_name: str) -> Group | None:
     return None
 
 
+def _nothing_closed(_: str) -> Mapping[FlavorResource, Amount]:
+    return NOTHING_CLOSED
+
+
 def _no_moment() -> datetime | None:
     return None
 
@@ -43,7 +48,8 @@ class WorkloadReader:
     """`admits` (group, labels of the namespace): whether the group takes its workloads.
 
     `pods_of`: the pods of an object of a governed kind, by the key of its workload. `group_of`: the group of that
-    name. `sums_of`: what the pods of an owner use together, by the same key.
+    name. `sums_of`: what the pods of an owner use together, by the same key. `on_closed_nodes`: what of that is on
+    nodes that take no more pods.
 
     `now`: the moment of the latest cycle, by which it is judged which times in annotations can be.
     """
@@ -55,6 +61,7 @@ class WorkloadReader:
     group_of: Callable[[str], Group | None] = _no_group
     now: Callable[[], datetime | None] = _no_moment
     sums_of: Callable[[str], PodSums | None] = _no_sums
+    on_closed_nodes: Callable[[str], Mapping[FlavorResource, Amount]] = _nothing_closed
     _requests: InternedRequests = field(default_factory=InternedRequests)
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:
@@ -82,6 +89,15 @@ class WorkloadReader:
         problem = f"group {workload.group} does not admit namespace {namespace}; it waits"
         held = replace(workload, hold=True, hold_reason=problem)
         return Reading(reading.state, held, (*reading.problems, problem))
+
+    def as_placed(self, account: str, workload: Workload) -> Workload:
+        """Return the workload with what the pods of this account hold on nodes that take no more pods."""
+        if workload.admission is None:
+            return workload
+        held = self.on_closed_nodes(account)
+        if held == workload.admission.on_closed_nodes:
+            return workload
+        return replace(workload, admission=replace(workload.admission, on_closed_nodes=held))
 
     @property
     def request_of(self) -> PodRequest:

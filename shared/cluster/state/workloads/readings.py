@@ -142,7 +142,8 @@ class WorkloadReadings:
         use = sort_of(first).use(first, workload, self.job_pods.sums(key), last)
         if use is None:
             return workload
-        self.put(beside(key), use.beside)
+        is_counted = use.counted is not None and not use.counted.is_pending
+        self.put(beside(key), use.beside, account="" if is_counted else key)
         if use.beside is None and (use.counted is None or use.counted == workload):
             self.unlike_declared.discard(key)
         else:
@@ -153,11 +154,15 @@ class WorkloadReadings:
         change = sort_of(first).policy_change(first, workload, self.job_pods.sums(key), self.reader.now())
         self.follow_ups.change_policy(key, change)
 
-    def put(self, key: str, workload: Workload | None) -> None:
-        """Count this workload under the key from now on; None: nothing."""
+    def put(self, key: str, workload: Workload | None, account: str | None = None) -> None:
+        """Count this workload under the key from now on; None: nothing.
+
+        `account`: whose pods it counts; None: the same key.
+        """
         for served in self.overlay.orphaned.served(workload, key in self.overlay.assumptions):
             self.put(served, None)
-        workload = None if workload is None else self.reader.as_counted(workload)
+        if workload is not None:
+            workload = self.reader.as_placed(key if account is None else account, self.reader.as_counted(workload))
         workload = self.faults.in_place_of(WORKLOAD, key, workload)
         if self.faults.is_aside(WORKLOAD, key):
             self.follow_ups.unadmitted_running.pop(key, None)

@@ -8,8 +8,9 @@ from typing import Any
 
 from shared.percents import percent_for, write_percent
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.static.capacity import compute_capacity, percent_base, resolved_tree
+from shared.quota.measure.static.capacity import percent_base, resolved_tree
 from shared.quota.measure.static.node_shapes import largest_nodes
+from shared.quota.measure.static.static_state import capacity_of
 from shared.quota.model import rules
 from shared.quota.model.amounts.resolution import base_below
 from shared.quota.model.budgets.budget import Budget
@@ -152,7 +153,7 @@ def with_amounts(world: World) -> Tree:
 
 
 def _capacity(world: World) -> Mapping[FlavorResource, Amount]:
-    return compute_capacity(with_amounts(world), world.flavors, world.nodes, world.settings)
+    return capacity_of(world, with_amounts(world))
 
 
 def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:

@@ -1,19 +1,19 @@
 """Who holds what a pending workload waits for, and whether it can be recycled for it. docs/specification.md §7."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.notice import evict_at, is_early
 from shared.quota.decide.reclaim.victim_search import graced_until
-from shared.quota.decide.recycling_order import RunningWorkload
+from shared.quota.decide.recycling_order import RunningWorkload, keys_freed
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, running_workload, started
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import quantities_of
-from shared.quota.model.tree import Preemption
+from shared.quota.model.tree import ROOT, Preemption
 from shared.quota.model.workload import EvictionReason, Workload
 from shared.resources import Amount, FlavorResource
 
@@ -23,7 +23,7 @@ class Holder:
     """A workload that uses a key: how much, how much of that its leaf borrows, and why it stays, if it does.
 
     `because`: Evicting, NotPreemptible, ExemptAfterStart, NotLowerPriority, PreemptionNever, Inactive, WithinRuntime,
-    NotEntitled, GracePeriod, Notice or NotAnswered; empty if it can be recycled.
+    NotEntitled, OnClosedNodes, GracePeriod, Notice or NotAnswered; empty if it can be recycled.
     """
 
     workload: Workload
@@ -51,7 +51,17 @@ def holders_of(usage: RoundUsage, group: str, key: FlavorResource, waiting: Wait
     tree = usage.snapshot.world.tree
     leaves = (name for name in tree.leaves_below(group) if name in usage.snapshot.leaves)
     found = [holder for leaf in leaves for holder in _in_leaf(usage, usage.leaf(leaf), key, waiting)]
+    if group == ROOT:
+        found = [_unless_on_closed_nodes(each, key) for each in found]
     return sorted(found, key=lambda each: (-each.amount, each.workload.id))
+
+
+def _unless_on_closed_nodes(holder: Holder, key: FlavorResource) -> Holder:
+    """Return the holder; that what the cluster is short of would not get free with it, if that alone keeps it."""
+    is_kept = not holder.recyclable and holder.until is None
+    if is_kept or key in keys_freed(running_workload(holder.workload)):
+        return holder
+    return replace(holder, because="OnClosedNodes", until=None)
 
 
 def holder_in(usage: RoundUsage, workload: Workload, key: FlavorResource, waiting: Waiting) -> Holder | None:

@@ -18,7 +18,7 @@ from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupKey
 from shared.quota.measure.fair_share import EXACT
 from shared.quota.measure.inputs.world import OverSince
-from shared.quota.model.tree import SYSTEM
+from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
@@ -151,8 +151,12 @@ class VictimSearch:
         return self.has_run_long_enough(leaf_usage, running) and grace
 
     def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
-        """Return the least important evictable workload of the leaf that uses `key`."""
-        order = leaf_usage.running.order(self.usage.now)
+        """Return the least important evictable workload of the leaf that uses `key`.
+
+        While root is short of it, what frees none is passed over: it runs on nodes that take no more pods.
+        """
+        is_short = self.usage.planned.excess(ROOT, key) > 0
+        order = (leaf_usage.running.freeing if is_short else leaf_usage.running.order)(self.usage.now)
         first, ready = order.first(key), order.first_ready(key)
         if first is ready or self._is_past(order.exempt_ends(key)):
             return first

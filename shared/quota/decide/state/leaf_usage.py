@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from shared.quota.decide.decisions import LeafSums
-from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload
+from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload, keys_freed
 from shared.quota.decide.state.usage import GroupPath, Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -25,7 +25,7 @@ class RunningWorkloads:
     `started`: what this cycle has started before it was measured again; admitted in `leaf`, and not evicted.
     """
 
-    __slots__ = ("_admitted", "_leaf", "_lower", "_order", "_unanswered", "evicted_now", "started_now")
+    __slots__ = ("_admitted", "_freeing", "_leaf", "_lower", "_order", "_unanswered", "evicted_now", "started_now")
 
     def __init__(self, leaf: LeafSnapshot, started: Collection[WorkloadId]) -> None:
         self.evicted_now: set[WorkloadId] = set()
@@ -39,6 +39,7 @@ class RunningWorkloads:
             ]
             self._admitted = tuple(each for each in leaf.admitted if each.id not in started)
         self._order: RecyclingOrder | None = None
+        self._freeing: RecyclingOrder | None = None
         self._unanswered: tuple[Workload, ...] | None = None
         self._lower: dict[int, Sums] = {}
 
@@ -52,6 +53,15 @@ class RunningWorkloads:
             running = sorted(last_queued_first, key=lambda each: each.rank)
             self._order = RecyclingOrder(running, self.evicted_now, now, self._leaf.reclaim.exempt_after_start)
         return self._order
+
+    def freeing(self, now: datetime) -> RecyclingOrder:
+        """Return the same order, for each key with those alone whose eviction leaves others something of it."""
+        if self._freeing is None:
+            order = self._freeing = self.order(now)
+            if any(each.workload.on_closed_nodes for each in order.running):
+                exempt = self._leaf.reclaim.exempt_after_start
+                self._freeing = RecyclingOrder(order.running, self.evicted_now, now, exempt, keys_freed)
+        return self._freeing
 
     @property
     def unanswered(self) -> tuple[Workload, ...]:
@@ -75,6 +85,8 @@ class RunningWorkloads:
         self.evicted_now.discard(running.id)
         if self._order is not None:
             self._order.restore(running.id)
+        if self._freeing is not None and self._freeing is not self._order:
+            self._freeing.restore(running.id)
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
         """Return what workloads of lower priority use that could be preempted in the group, or are evicted now."""

@@ -60,8 +60,8 @@ class RoundUsage:
         for leaf in map(snapshot.leaves.__getitem__, evicting):
             for workload in leaf.evicting:
                 quantities = quantities_of(workload, flavors_of(workload))
-                self.after_evictions.remove(leaf.path, quantities)
-                self.planned.remove(leaf.path, quantities)
+                self.after_evictions.end(leaf.path, quantities, workload)
+                self.planned.end(leaf.path, quantities, workload)
                 self.used_planned.remove(leaf.path, quantities)
 
     @property
@@ -129,12 +129,12 @@ class RoundUsage:
 
     def evict(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Count a running workload as evicted: `planned` is without it."""
-        self.planned.remove(leaf_usage.path, running.quantities)
+        self.planned.end(leaf_usage.path, running.quantities, running.workload)
         self.used_planned.remove(leaf_usage.path, running.quantities)
         leaf_usage.evict(running)
 
     def restore(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Undo `evict`."""
-        self.planned.add(leaf_usage.path, running.quantities)
+        self.planned.resume(leaf_usage.path, running.quantities, running.workload)
         self.used_planned.add(leaf_usage.path, running.quantities)
         leaf_usage.restore(running)

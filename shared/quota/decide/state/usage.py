@@ -23,6 +23,7 @@ Keys = tuple[FlavorResource, ...]
 GroupPath = tuple[str, ...]
 """Names from a leaf up to root."""
 GroupKey = tuple[str, FlavorResource]
+_ROOT_ALONE: Final[GroupPath] = (ROOT,)
 NOTHING_AVAILABLE = -1
 NO_FLAVORS: Final[ResourceFlavors] = {}
 
@@ -36,6 +37,12 @@ def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
                 found[key] = found.get(key, 0) + amount
         return tuple(found.items())
     return _quantities(workload.request, flavors.get(MAIN_POD_SET, NO_FLAVORS))
+
+
+def lost_with(workload: Workload, quantities: Quantities) -> Quantities:
+    """Return what root's capacity loses when the workload ends: what it holds on nodes that take no more pods."""
+    held = workload.on_closed_nodes
+    return tuple((key, min(amount, held[key])) for key, amount in quantities if key in held) if held else ()
 
 
 def _quantities(request: Mapping[str, Amount], own: ResourceFlavors) -> Quantities:
@@ -210,6 +217,16 @@ class Usage:
         """Undo `add`."""
         for key, amount in quantities:
             self.charges(key).shift(path, -amount)
+
+    def end(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
+        """Take out what a workload uses, and from root what capacity loses with it."""
+        self.remove(path, quantities)
+        self.add(_ROOT_ALONE, lost_with(workload, quantities))
+
+    def resume(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
+        """Undo `end`."""
+        self.remove(_ROOT_ALONE, lost_with(workload, quantities))
+        self.add(path, quantities)
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the leaf can still take; negative if a limit on its path is exceeded."""

@@ -57,6 +57,8 @@ class World:
     watched_since: datetime | None = None
     """Whether pods that are not ready now were ready before this moment is unknown; None: every change was observed."""
 
+    on_closed_nodes: Mapping[FlavorResource, Amount] = field(default_factory=dict)
+    """key -> what pods of workloads hold on nodes that take no more pods: part of capacity; kept like `victims`."""
     victims: Mapping[PreemptorId, tuple[Workload, ...]] = field(default_factory=dict)
     """Workloads that carry a claim, by the claim's preemptor; `of` and `with_changes` keep it up to date."""
     preemptors: Mapping[PreemptorId, Workload] = field(default_factory=dict)
@@ -127,6 +129,7 @@ class World:
             workload_sets=workload_sets,
             victims=victims,
             preemptors=_preemptors(self, workload_sets, victims, listed),
+            on_closed_nodes=_on_closed_nodes(self.on_closed_nodes, listed),
             version=object(),
             history=((self.version, frozenset(by_group)), *self.history)[:_MAX_HISTORY],
         )
@@ -145,6 +148,18 @@ class World:
     def workloads_of(self, group: str) -> WorkloadSet:
         """That group's workloads; empty for a group without any."""
         return self.workload_sets.get(group, EMPTY)
+
+
+def _on_closed_nodes(
+    previous: Mapping[FlavorResource, Amount], changes: Iterable[WorkloadChange]
+) -> Mapping[FlavorResource, Amount]:
+    found: dict[FlavorResource, Amount] | None = None
+    for change in changes:
+        for workload, sign in zip(change, (-1, 1), strict=True):
+            for key, amount in () if workload is None else workload.on_closed_nodes.items():
+                found = dict(previous) if found is None else found
+                found[key] = found.get(key, 0) + sign * amount
+    return previous if found is None else found
 
 
 def _victims(

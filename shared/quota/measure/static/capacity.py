@@ -115,16 +115,22 @@ _PODS: Final = FlavorResource(COUNTS, POD_COUNT)
 
 
 def compute_capacity(
-    tree: Tree, flavors: Mapping[str, Flavor], nodes: Collection[ClusterNode], settings: QuotaSettings
+    tree: Tree,
+    flavors: Mapping[str, Flavor],
+    nodes: Collection[ClusterNode],
+    settings: QuotaSettings,
+    on_closed_nodes: Capacity = NO_MORE,
 ) -> dict[FlavorResource, Amount]:
     """Root's capacity: from its source, replaced by keys given by hand, and capped by root's own max.
 
-    `tree`: with the amounts of its percents.
+    `tree`: with the amounts of its percents. `on_closed_nodes`: what workloads hold on nodes that take no more pods.
     """
     if settings.capacity_source is CapacitySource.GROUPS:
         found = capacity_of_groups(tree)
     else:
         found = _from_nodes(capacity_of_nodes(nodes, flavors), settings)
+        for key, amount in on_closed_nodes.items():
+            found[key] = found.get(key, 0) + amount
         if settings.devices is not None:
             found.update(capacity_of_devices(tree, settings))
     return _bounded(_with_counts(found, tree, settings, nodes), tree[ROOT], settings)

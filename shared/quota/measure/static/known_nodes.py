@@ -112,5 +112,14 @@ class KnownNodes:
         node = self._nodes.get(name)
         return self._matcher.flavor_of(node.labels) if node is not None and self._counts(node) else None
 
+    def is_closed(self, name: str) -> bool:
+        """Return whether there is such a node, and it takes no more pods."""
+        node = self._nodes.get(name)
+        return node is not None and not node.takes_pods
+
+    def closed(self) -> list[str]:
+        """Return the nodes that take no more pods."""
+        return [name for name, node in self._nodes.items() if not node.takes_pods]
+
     def _counts(self, node: ClusterNode) -> bool:
         return node.counts_use(self._now, self._settings.node_grace_period)

@@ -6,7 +6,7 @@ only when it, its node, its namespace, or whether it is managed has changed.
 See docs/specification.md §3.6.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -104,6 +104,11 @@ class _Pods:
         if known is not None:
             self._index(known, set.discard)
 
+    def counted_for(self, account: str) -> list[UsingPod]:
+        """Return the pods of this owner, and the pod with this uid."""
+        uids = self.of_owner.get(account, set()) | ({account} & self.by_uid.keys())
+        return [self.by_uid[uid] for uid in uids]
+
     def _index(self, pod: UsingPod, change: Callable[[set[str], str], None]) -> None:
         for index, name in (
             (self.on_node, pod.node),
@@ -140,16 +145,45 @@ class NodeUsage:
         self._nodes = KnownNodes(settings)
         self._pods = _Pods()
         self._counted: dict[str, _Counted] = {}
+        self._moved: set[str] = set()
         self._dirty: set[str] = set()
         """Uids of pods to be counted again."""
 
     def observe_nodes(self, changes: Iterable[NodeChange]) -> None:
         """Take nodes that appeared, changed or went."""
-        self._count_again(self._nodes.observe(changes))
+        listed = [*changes]
+        closed = {each.name for change in listed for each in change if each is not None and not each.takes_pods}
+        self._count_again(self._nodes.observe(listed))
+        self._note_moved(closed)
 
     def _count_again(self, nodes: Iterable[str]) -> None:
         for name in nodes:
             self._dirty |= self._pods.on_node.get(name, set())
+
+    def _note_moved(self, nodes: Iterable[str]) -> None:
+        for name in nodes:
+            self._moved |= {self._account_of(self._pods.by_uid[uid]) for uid in self._pods.on_node.get(name, ())}
+
+    def take_moved(self) -> set[str]:
+        """Return the accounts of which `on_closed_nodes` may have changed since the last call."""
+        moved, self._moved = self._moved, set()
+        return moved
+
+    def on_closed_nodes(self, account: str) -> Mapping[FlavorResource, Amount]:
+        """Return what the pods of a workload hold on nodes that take no more pods; nothing where nodes do not decide.
+
+        `account`: a Job's uid, or a pod's key.
+        """
+        found: UseByKey = {}
+        if not self._owner_is_managed(account):
+            return found
+        for pod in self._pods.counted_for(account):
+            if self._nodes.is_closed(pod.node) and self._account_of(pod) == account:
+                flavor = self._nodes.flavor_of(pod.node)
+                for key, amount in () if flavor is None else _use_of(pod, flavor):
+                    if self._settings.is_of_nodes(key):
+                        found[key] = found.get(key, 0) + amount
+        return found
 
     @property
     def now(self) -> datetime | None:
@@ -163,14 +197,18 @@ class NodeUsage:
 
     def advance(self, now: datetime) -> None:
         """Let time pass: nodes whose grace period has ended are lost."""
-        self._count_again(self._nodes.advance(now))
+        lost = self._nodes.advance(now)
+        self._count_again(lost)
+        self._note_moved(lost)
 
     def nodes(self) -> tuple[ClusterNode, ...]:
         """Return all nodes by name, with what pods on closed ones use; the same object until one changes."""
         return self._nodes.all(self._use_on)
 
     def _use_on(self, node: str) -> Mapping[str, Amount]:
-        return sum_amounts({**self._pods.by_uid[uid].request, POD_COUNT: 1} for uid in self._pods.on_node.get(node, ()))
+        """Return what pods use on a node that are part of no workload: those are capacity as long as they run."""
+        pods = map(self._pods.by_uid.__getitem__, self._pods.on_node.get(node, ()))
+        return sum_amounts({**pod.request, POD_COUNT: 1} for pod in pods if not self._is_managed(pod))
 
     def largest_nodes(self) -> LargestNodes:
         """Return the largest nodes that take pods, by flavor; the same object until they change."""
@@ -184,6 +222,8 @@ class NodeUsage:
             for pod in (before, after):
                 if pod is not None:
                     self._nodes.observe_use(pod.node)
+                    if self._nodes.is_closed(pod.node):
+                        self._moved.add(self._account_of(pod))
                 if pod is not None and (pod.uid in self._counted or not self._is_managed(pod)):
                     self._dirty.add(pod.uid)
             if before is not None:
@@ -194,6 +234,7 @@ class NodeUsage:
     def observe_flavors(self, flavors: Mapping[str, Flavor]) -> None:
         """Sort nodes into flavors again, and count all pods again."""
         self._nodes.observe_flavors(flavors)
+        self._note_moved(self._nodes.closed())
         self._dirty |= self._pods.by_uid.keys()
 
     def observe_namespaces(self, names: Iterable[str]) -> None:
@@ -204,9 +245,11 @@ class NodeUsage:
     def observe_owners(self, owners: Iterable[str]) -> None:
         """Count the pods of owners again that have become managed, or are no longer."""
         for owner in owners:
-            self._dirty |= self._pods.of_owner.get(owner, set())
-            if owner in self._pods.by_uid:
-                self._dirty.add(owner)
+            pods = self._pods.counted_for(owner)
+            self._dirty.update(pod.uid for pod in pods)
+            for node in filter(self._nodes.is_closed, {pod.node for pod in pods}):
+                self._nodes.observe_use(node)
+                self._moved.add(owner)
 
     @property
     def changed(self) -> bool:
@@ -243,6 +286,10 @@ class NodeUsage:
         """Return whether it is managed: by its Job or pod group, or, if it joined that later, by itself."""
         return self._owner_is_managed(_owner(pod)) or self._owner_is_managed(pod.uid)
 
+    def _account_of(self, pod: UsingPod) -> str:
+        """Return which workload counts a managed pod: itself, if it joined its group later, or its owner."""
+        return pod.uid if self._owner_is_managed(pod.uid) else _owner(pod)
+
     def _count_one(self, uid: str) -> _Counted | None:
         """Return the pod as it counts now; None: it is gone, managed, or on a node that is no capacity."""
         pod = self._pods.by_uid.get(uid)
@@ -261,9 +308,13 @@ def _owner(pod: UsingPod) -> str:
 _POD: Final = key_of(COUNTS, POD_COUNT)
 
 
+def _use_of(pod: UsingPod, flavor: str) -> Iterator[tuple[FlavorResource, Amount]]:
+    yield from ((key_of(flavor, resource), amount) for resource, amount in pod.request.items())
+    yield _POD, 1
+
+
 def _add(total: UseByKey, counted: _Counted, sign: int) -> None:
-    amounts = [(key_of(counted.flavor, resource), amount) for resource, amount in counted.pod.request.items()]
-    for key, amount in (*amounts, (_POD, 1)):
+    for key, amount in _use_of(counted.pod, counted.flavor):
         left = total.get(key, 0) + sign * amount
         if left:
             total[key] = left

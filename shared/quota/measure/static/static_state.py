@@ -14,7 +14,7 @@ from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.measure.static.potential_available import Bounds, changed_bounds, compute_bounds, revise_bounds
 from shared.quota.measure.static.tree_index import TreeIndex, build_tree_index
 from shared.quota.model.lifecycle import Inactive
-from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from shared.resources import Amount, FlavorResource
 
 NO_LEAF_SETTINGS: Final[Mapping[str, LeafSettings]] = {}
@@ -74,20 +74,26 @@ def build_static_state(world: World, previous_world: World | None, previous: Sta
 def _tree_index(world: World, previous_world: World | None, previous: StaticState | None) -> TreeIndex:
     if previous_world is None or previous is None:
         tree = resolved_tree(world.tree, world.flavors, world.nodes, world.settings)
-        return build_tree_index(tree, compute_capacity(tree, world.flavors, world.nodes, world.settings))
+        return build_tree_index(tree, capacity_of(world, tree))
     known = previous.tree_index
     if (
         world.tree is previous_world.tree
         and world.nodes is previous_world.nodes
+        and world.on_closed_nodes is previous_world.on_closed_nodes
         and world.flavors is previous_world.flavors
         and world.settings is previous_world.settings
     ):
         return known
     tree = resolved_tree(world.tree, world.flavors, world.nodes, world.settings, known.tree)
-    capacity = compute_capacity(tree, world.flavors, world.nodes, world.settings)
+    capacity = capacity_of(world, tree)
     if tree is known.tree and capacity == known.capacity:
         return known
     return build_tree_index(tree, capacity, known)
+
+
+def capacity_of(world: World, tree: Tree) -> dict[FlavorResource, Amount]:
+    """Return root's capacity; `tree`: the world's with the amounts of its percents."""
+    return compute_capacity(tree, world.flavors, world.nodes, world.settings, world.on_closed_nodes)
 
 
 def _offer(world: World, previous_world: World | None, previous: StaticState | None) -> FlavorOffer:

@@ -1,5 +1,6 @@
 """What pods occupy beside managed work is counted step by step; on random histories it equals the whole recount."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -14,7 +15,7 @@ from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import FinishedOwner, PodRecord, project_pod
 from shared.kube.watch.cache import Changed
-from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
+from shared.quota.measure.static.capacity import FlavorMatcher, capacity_of_nodes, with_default_flavor
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings
@@ -134,16 +135,28 @@ class History:
                 total[key] = total.get(key, 0) + amount
         return {key: each for key, each in system.items() if each}, {key: each for key, each in others.items() if each}
 
-    def kept(self) -> dict[str, dict[str, int]]:
-        """What pods use on nodes that take none, managed or not, from the beginning."""
-        found: dict[str, dict[str, int]] = {}
-        for node in self.nodes.values():
-            pods = [each.using for each in self.pods.values() if each.using is not None]
-            requests = [pod.request.get("cpu", 0) for pod in pods if pod.node == node.name]
-            counts = not node.takes_pods and node.counts_use(self.now, GRACE)
-            kept = {"cpu": sum(requests), "pods": len(requests)}
-            found[node.name] = {name: amount for name, amount in kept.items() if amount and counts}
-        return found
+    def on_closed_nodes(self) -> dict[tuple[str, str], dict[FlavorResource, int]]:
+        """(workload, or "" for pods of none; node) → what pods use there while it takes none, from the beginning."""
+        matcher, counts = FlavorMatcher(with_default_flavor(self.flavors)), self.state.work.owners.accounts_for
+        found: dict[tuple[str, str], dict[FlavorResource, int]] = {}
+        for pod in (each.using for each in self.pods.values() if each.using is not None):
+            node = self.nodes.get(pod.node)
+            if node is None or node.takes_pods or not node.counts_use(self.now, GRACE):
+                continue
+            flavor = matcher.flavor_of(node.labels)
+            account = next((each for each in (pod.uid, pod.job or pod.key) if counts(each)), "")
+            if flavor is not None:
+                use = found.setdefault((account, node.name), {})
+                for key, amount in ((FlavorResource(flavor, "cpu"), pod.request.get("cpu", 0)), (PODS, 1)):
+                    use[key] = use.get(key, 0) + amount
+        return {place: {key: amount for key, amount in use.items() if amount} for place, use in found.items()}
+
+    def kept(self, account: str) -> dict[FlavorResource, int]:
+        """What of that is of one workload, or of none."""
+        total: Counter[FlavorResource] = Counter()
+        for (whose, _), use in self.on_closed_nodes().items():
+            total.update(use if whose == account else {})
+        return dict(total)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -155,7 +168,11 @@ def test_incremental_node_usage_equals_a_recount(seed: int) -> None:
         history.now += timedelta(seconds=history.random.choice((0, 1, 60, 300)))
         world = history.state.world_at(history.now)
         assert (world.system, world.unmanaged) == history.recounted()
-        assert {node.name: node.kept for node in world.nodes} == history.kept()
+        kept = capacity_of_nodes(world.nodes, history.flavors, lambda node: node.kept)
+        assert {key: amount for key, amount in kept.items() if amount} == history.kept("")
+        for account in {*JOBS, *history.pods}:
+            on_closed = history.state.objects.use.on_closed_nodes(account)
+            assert {key: amount for key, amount in on_closed.items() if amount} == history.kept(account)
 
 
 def test_unchanged_node_usage_is_the_same_object_and_needs_no_cycle() -> None:
