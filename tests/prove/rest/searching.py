@@ -18,6 +18,7 @@ from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
+from tests.prove.rest.accounted import AccountedLife
 from tests.prove.rest.at_rest import STATED, unrest
 from tests.prove.rest.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
 from tests.prove.worlds.world import ClosedWorld
@@ -45,7 +46,9 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
     overtaken: dict[str, str] = {}
     last: Cycle | None = None
     missed: set[str] = set()
+    accounted = AccountedLife()
     for last in cycles:
+        accounted.see(last)
         could_start = set(missed_starts(last.snapshot, last.plan))
         yield from (f"cycle {last.number}: for the second time {found}" for found in sorted(could_start & missed))
         missed = could_start
@@ -57,6 +60,7 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
         overtaken.update(_overtaken(last))
         evictions.update(evict.workload.key for evict in last.plan.evictions)
     assert last is not None
+    yield from accounted.flaws()
     if not rests(last, world):
         yield f"endless: no rest within {PATIENCE} cycles; evictions {dict(evictions.most_common(3))}"
         return

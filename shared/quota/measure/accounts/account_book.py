@@ -87,29 +87,30 @@ class AccountBook:
         if not self.has_started:
             return unknown(tree)
         time = milliseconds(now)
-        self._count_by(tree, time)
+        self._count_by(tree, world, time)
         if not self.budgets.follows(tree):
             self.budgets.follow(tree, self.accounts, time)
             self._anchor(tree)
         if self.budgets.meters:
-            self._observe(world, time)
+            self._observe(world, world.tree, time)
         return self.budgets.find_spent(time)
 
     def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
         """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""
         time = milliseconds(now)
-        self._count_by(world.tree, time)
+        self._count_by(world.tree, world, time)
         self._sums.root.observe(runtime or {}, time, is_first=self.begun is None)
         self.begun = time if self.begun is None else self.begun
-        self._observe(world, time)
+        self._observe(world, world.tree, time)
         if self.has_started and now >= later(moment_at(self._sums.until), INTERVAL + DELAY):
             self._settle(world.tree, milliseconds(earlier(now, DELAY)))
         self.budgets.look_ahead(time)
 
-    def _count_by(self, tree: Tree, now: int) -> None:
-        """Count by that tree from now on, and until now by the one before."""
+    def _count_by(self, tree: Tree, world: World, now: int) -> None:
+        """Count by that tree from now on, and until now by the one before, with what is seen of `world` only now."""
         before, self._tree = self._tree, tree
         if before is not None and self.has_started and counts_otherwise(before, tree):
+            self._observe(world, before, now)
             self._settle(before, now)
             self._sums.keep_only(tree)
             self._anchor(tree)
@@ -124,7 +125,8 @@ class AccountBook:
     def _active(self, tree: Tree) -> dict[str, LeafUse]:
         return {name: leaf for name, leaf in self._leaves.items() if leaf.is_active and tree.reaches_root(name)}
 
-    def _observe(self, world: World, now: int) -> None:
+    def _observe(self, world: World, tree: Tree, now: int) -> None:
+        """See what runs in that world, and count it for the budgets of `tree`."""
         is_first = self._world is None
         changed = set(world.workload_sets) if self._world is None else world.changed_since(self._world)
         names = sorted(changed - {SYSTEM})
@@ -133,7 +135,7 @@ class AccountBook:
         for name in names:
             self._leaf(name).observe(world.workloads_of(name), now, self._ended, is_first=is_first)
         for name in names:
-            self._tell_budgets(name, world.tree)
+            self._tell_budgets(name, tree)
         self._world = world
         self._ends.clear()
 

@@ -177,6 +177,16 @@ def test_a_moved_leaf_counts_below_its_new_parent_from_then_on() -> None:
     assert [account(book, name).used for name in ("p", "q", "a", "root")] == [100_000, 30_000, 130_000, 130_000]
 
 
+def test_a_start_that_is_seen_with_an_edit_of_the_tree_counts_from_its_admission() -> None:
+    book, found = new_book(), world(TREE, [])
+    book.after(found, NOW)
+    job = running("a", 1, "x", since=after(2))
+    found = replace(found.with_changes([(None, job)]), tree=tree(TREE.replace("b 4", "b 3")))
+    book.after(found, after(5))
+    closed(book, found.with_changes([(job, None)]), 12)
+    assert [account(book, name).used for name in ("a", "p", "root")] == [10_000, 10_000, 10_000]
+
+
 def use_of(workload: Workload) -> Mapping[FlavorResource, Amount]:
     return {KEY: workload.request["gpu"]}
 
