@@ -39,7 +39,7 @@ COMMANDS: Final = {
         "Print JSON Schemas of the quota objects, for kubeconform and editors.",
     ),
     "simulate": (
-        "cli.commands.simulate:command",
+        "cli.commands.ahead.simulate:command",
         "Simulate what starts and stops, for files or the live cluster.",
     ),
     "test": (
@@ -48,8 +48,9 @@ COMMANDS: Final = {
     ),
     "top": ("cli.commands.top:command", "List the groups by what they use now."),
     "tree": ("cli.commands.tree:command", "Show the live tree: min, used, runtime, borrowed, pending."),
+    "try": ("cli.commands.ahead.preview:command", "Say whether a workload would start if it were submitted now."),
     "version": ("cli.commands.version:command", "Print the versions of the command line and of the cluster's Quotree."),
-    "what-if": ("cli.commands.what_if:command", "Show what an edit of the tree would start and stop."),
+    "what-if": ("cli.commands.ahead.what_if:command", "Show what an edit of the tree would start and stop."),
 }
 
 

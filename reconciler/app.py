@@ -116,7 +116,7 @@ class Reconciler:
         wanted = self._settings
         if wanted.visibility.enabled:
             front = FrontSettings(wanted.connection, wanted.log, wanted.visibility, wanted.home)
-            copies = CopyMaker(CopiedWorld(self._state, self._latest_plan).answer)
+            copies = CopyMaker(CopiedWorld(self._state, self._latest_plan, wanted.governed).answer)
             yield Visibility(front, copies, self._process.registry)
 
     async def _lead(self) -> None:

@@ -48,6 +48,7 @@ class Webhook:
             kinds=settings.governed,
             devices=quota.devices,
         )
+        dry_run = DryRunEffects(client) if settings.guard_visibility else None
         quota_objects = QuotaHandlers(
             client,
             self._watches,
@@ -58,10 +59,10 @@ class Webhook:
             settings=quota,
             faults=self._metrics.faults,
             edits=settings.edits,
-            dry_run=DryRunEffects(client) if settings.guard_visibility else None,
+            dry_run=dry_run,
         )
         routes = WebhookRoutes(
-            ContextBuilder(client, self._tree, workloads, settings), quota_objects, settings.governed
+            ContextBuilder(client, self._tree, workloads, settings), quota_objects, settings.governed, dry_run
         )
         self._endpoints = Endpoints(routes.all(), self._metrics, self._unready, self._paths.route_of)
 

@@ -109,7 +109,7 @@ class WebhookSettings(ProcessSettings, frozen=True):
     """Whether a workload that could never start is denied or warned of."""
     guard_visibility: bool = False
     """The visibility API is installed: remove it from discovery while no reconciler serves it, and use it for dry runs
-    of quota objects.
+    of quota objects and of new workloads.
     """
     drain: timedelta = timedelta(seconds=10)
 

@@ -63,6 +63,8 @@ def remedy_text(remedy: Json) -> str:
         "RaiseLendingLimit": f"let {remedy.get('group')} lend {by} more of {key}, which it keeps while idle{to}",
         "RaisePriority": f"give it priority {remedy.get('priority')} or higher",
         "AllowPreemption": "let it be preempted: remove its label quotree.dev/preemptible",
+        "FewerPods": f"run {by} fewer pod{'' if by == '1' else 's'} at a time{of_set}: lower its parallelism",
+        "OtherFlavor": f"let it take flavor {remedy.get('flavor')}, which its label or the nodes it selects exclude",
         "ShrinkRequest": f"request {by} less of {remedy.get('resource')}{of_set}: {SMALLER}",
     }
     text = texts.get(remedy["do"], str(remedy["do"]))

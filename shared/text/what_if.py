@@ -1,11 +1,18 @@
-"""Prints a prediction: as a diff in a terminal, as Markdown for a pull request."""
+"""Says what would happen: after an edit of the tree, as a diff or as Markdown; to workloads that are submitted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from shared.json_data import Json
+from shared.text.explanation import flavor_name, missing_text
 from shared.text.quantities import readable
+from shared.text.remedies import remedy_text
+from shared.text.times import moment_text
 
 DEPENDS: Final = "whether it runs depends on which of those that stop end first"
+NOT_MANAGED: Final = "is no workload that Quotree would start: it names no group, or is not held"
+_BORROWED: Final = "on borrowed quota, which can be taken back"
+_COVERED: Final = "within the runtime of its group"
 
 
 def lines(data: Mapping[str, Any]) -> Iterator[str]:
@@ -68,3 +75,50 @@ def _summary(data: Mapping[str, Any]) -> str:
         f"{len(data[what])} {word}" for what, word in (("start", "start"), ("stop", "stop"), ("wait", "wait longer"))
     )
     return ", ".join(counts)
+
+
+def preview_lines(previews: Iterable[Json]) -> Iterator[str]:
+    """Yield the sentences about each workload."""
+    for each in previews:
+        yield f"{each['kind']} {each['workload']!r} {_start(each)}"
+        if each["starts"] != "Now":
+            yield each["message"]
+            yield from _place(each)
+        yield from map(_eviction, each["evicts"])
+        for remedy in each["remedies"]:
+            yield f"it would start if you {remedy_text(remedy)}"
+
+
+def _start(preview: Json) -> str:
+    if preview["starts"] == "Now":
+        admission = preview["admission"]
+        ground = _COVERED if admission["ground"] == "Runtime" else _BORROWED
+        return f"would start now on {_flavors(admission)}, {ground}"
+    if preview["starts"] == "Soon":
+        return (
+            "would start as soon as what it waits for has ended" if preview["evicts"] else "would start within seconds"
+        )
+    if preview["starts"] == "Later":
+        return f"would start by itself at {moment_text(preview['startsAt'])}"
+    return "would not start now"
+
+
+def _flavors(admission: Json) -> str:
+    sets = admission.get("podSets") or {"": admission.get("flavors", {})}
+    names = {flavor for own in sets.values() for flavor in own.values()}
+    return ", ".join(sorted(names)) or "no flavor"
+
+
+def _place(preview: Json) -> Iterator[str]:
+    if preview["position"]:
+        entitled = "entitled to room" if preview["entitled"] else "not entitled to room that others use"
+        yield f"it would be at place {preview['position']} in the queue of {preview['group']}, {entitled}"
+    flavors = [each for each in preview["flavors"] if missing_text(each)]
+    if len(flavors) > 1:
+        yield from (f"{flavor_name(each)}: {missing_text(each)}" for each in flavors)
+
+
+def _eviction(evicted: Json) -> str:
+    count = f"{evicted['workloads']} workload{'' if evicted['workloads'] == 1 else 's'}"
+    amounts = ", ".join(f"{readable(name, amount)} {name}" for name, amount in sorted(evicted["request"].items()))
+    return f"it would stop {count} of group {evicted['group']} ({amounts}): {evicted['reason']}"

@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from shared.json_data import Json
 from shared.problems import Problem
 
 _TIMEOUT: Final = 30
@@ -50,6 +51,21 @@ class LiveCluster:
         """Run a kubectl command that changes an object, and return its output. Raises ClusterProblem."""
         return self._kubectl(" ".join(("kubectl", *words)), *words).decode(errors="replace").strip()
 
+    def create(self, path: str, body: Json) -> bytes:
+        """Return what POST `path` answers to this object. Raises ClusterProblem."""
+        return self._run(f"POST {path}", "create", "--raw", path, "-f", "-", given=msgspec.json.encode(body))[0]
+
+    def dry_run(self, objects: Sequence[Json], namespace: str) -> tuple[list[Json], str]:
+        """Return objects as the API server would store them if they were created, and what kubectl prints beside them.
+
+        Raises ClusterProblem where it would refuse one.
+        """
+        whole = {"apiVersion": "v1", "kind": "List", "items": objects}
+        words = ("create", "--dry-run=server", "--output=json", f"--namespace={namespace}", "-f", "-")
+        answer, beside = self._run("the dry run", *words, given=msgspec.json.encode(whole))
+        found = msgspec.json.decode(answer, type=dict[str, Any])
+        return found["items"] if found["kind"] == "List" else [found], beside
+
     @property
     def namespace(self) -> str:
         """The namespace of the context; "default" where the kubeconfig names none."""
@@ -60,6 +76,10 @@ class LiveCluster:
             return "default"
 
     def _kubectl(self, what: str, *words: str) -> bytes:
+        return self._run(what, *words)[0]
+
+    def _run(self, what: str, *words: str, given: bytes | None = None) -> tuple[bytes, str]:
+        """Return the output of kubectl, and what it says beside that. Raises ClusterProblem."""
         import shutil
         import subprocess
 
@@ -71,12 +91,15 @@ class LiveCluster:
         flags += [f"--as={self.user}"] if self.user else []
         command = [program, *words, f"--request-timeout={_TIMEOUT}s", *flags]
         try:
-            answer = subprocess.run(command, capture_output=True, timeout=_TIMEOUT + 5, check=False)  # noqa: S603 - no shell
+            answer = subprocess.run(  # noqa: S603 - no shell
+                command, capture_output=True, timeout=_TIMEOUT + 5, check=False, input=given
+            )
         except subprocess.TimeoutExpired as error:
             raise ClusterProblem(f"the API server did not answer {what} within {_TIMEOUT} s") from error
+        beside = answer.stderr.decode(errors="replace")
         if answer.returncode:
-            raise _problem_of(what, answer.stderr.decode(errors="replace"))
-        return answer.stdout
+            raise _problem_of(what, beside)
+        return answer.stdout, beside
 
     def items(self, path: str) -> Sequence[msgspec.Raw]:
         """Return the items of a list, each as raw JSON. Raises ClusterProblem."""

@@ -80,6 +80,14 @@ def read_group_explanation(cluster: LiveCluster, name: str) -> Json:
     return {"group": name, "amended": status.get("amended", ""), **parts}
 
 
+def read_previews(cluster: LiveCluster, namespace: str, objects: Iterable[Json]) -> list[Json]:
+    """Return what would become of these objects if they were created now."""
+    body = {"apiVersion": _BASE.removeprefix("/apis/"), "kind": "StartPreview", "spec": {"apply": [*objects]}}
+    answer = cluster.create(f"{_BASE}/namespaces/{quote(namespace)}/startpreviews", body)
+    found: list[Json] = msgspec.json.decode(answer)["status"]["workloads"]
+    return found
+
+
 def read_past_use(cluster: LiveCluster) -> PastUse | None:
     """Return the past use of groups from the leader; None if it does not answer."""
     try:

@@ -12,7 +12,9 @@ from reconciler.visibility.copies.edits import read_edit
 from reconciler.visibility.copies.explained import Explained
 from reconciler.visibility.copies.left_out import made_for
 from reconciler.visibility.copies.plans import current_plan
+from reconciler.visibility.copies.previews import preview_starts
 from reconciler.visibility.copies.questions import CopyQuestion, read_question
+from reconciler.visibility.copies.submitted import as_created, read_submitted
 from reconciler.visibility.copies.what_ifs import predict_edit
 from reconciler.visibility.objects.groups import group_object, listed_group
 from reconciler.visibility.objects.kinds import EXPLANATION, PENDING
@@ -21,19 +23,22 @@ from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.selection import Selection
 from shared.cluster.state.cluster_state import ClusterState
+from shared.kinds.kind import Kinds
 from shared.quota.decide.explain.pending_rows import Place
 from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import WorkloadId
 
 _encode: Final = msgspec.json.Encoder().encode
+_NO_KINDS: Final = Kinds()
 
 
 class CopiedWorld:
     """The world as it was when this process was copied."""
 
-    def __init__(self, state: ClusterState, latest: LatestPlan) -> None:
+    def __init__(self, state: ClusterState, latest: LatestPlan, kinds: Kinds = _NO_KINDS) -> None:
         self._state = state
+        self._kinds = kinds
         self._latest = latest
         self._observed: ObservedPlan | None = None
         self._explained: Explained | None = None
@@ -49,6 +54,12 @@ class CopiedWorld:
         observed = self._observed = self._observed or current_plan(self._state, self._latest, now)
         if question.edit:
             yield from map(_encode, predict_edit(self._state, observed, read_edit(question.edit.encode()), now))
+            return
+        if question.submitted:
+            objects = read_submitted(question.submitted.encode(), question.namespace)
+            created = as_created(objects, question.namespace, self._kinds, now)
+            found = preview_starts(self._state, observed, created, self._kinds, now)
+            yield from map(_encode, found)
             return
         selection = question.selection
         if selection.kind is PENDING:

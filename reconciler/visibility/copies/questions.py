@@ -26,7 +26,9 @@ _BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
 
 
 class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which objects are requested; with the spec of a WhatIf, what that edit would change."""
+    """Which objects are requested; with the spec of a WhatIf, what that edit would change; with that of a StartPreview,
+    what would become of its workloads.
+    """
 
     plural: str = ""
     namespace: str = ""
@@ -34,6 +36,7 @@ class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: GroupSelector = ALL_GROUPS
     in_whole_cluster: bool = False
     edit: str = ""
+    submitted: str = ""
 
     @property
     def selection(self) -> Selection:

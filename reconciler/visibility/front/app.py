@@ -6,8 +6,8 @@ from typing import Final, NoReturn
 
 from reconciler.settings import VisibilityFile
 from reconciler.visibility.copies.asking import Control
+from reconciler.visibility.front.answers.created import CreatedQuestions
 from reconciler.visibility.front.answers.objects import Answers
-from reconciler.visibility.front.answers.what_ifs import WhatIfs
 from reconciler.visibility.front.api_service import ApiServiceBundle
 from reconciler.visibility.front.callers import CONFIG_MAP, CONFIG_NAMESPACE, read_front_proxy
 from reconciler.visibility.front.metrics import VisibilityMetrics
@@ -48,7 +48,7 @@ class VisibilityFront:
         self._holder = CertificateHolder(self._metrics)
         self._known = KnownProxy()
         self._proxy_known = asyncio.Event()
-        self._server = VisibilityServer(Answers(control), WhatIfs(control), self._known, self._metrics)
+        self._server = VisibilityServer(Answers(control), CreatedQuestions(control), self._known, self._metrics)
         self._rotator = self._rotator_of(client, home)
         fields = f"metadata.name={CONFIG_MAP}"
         self._watches.add(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.visibility.objects.kinds import API_VERSION, KINDS, VisibleKind
+from reconciler.visibility.objects.kinds import API_VERSION, CREATED, KINDS, VisibleKind
 from reconciler.visibility.objects.selection import Selection
 from shared.api.group_selector import GroupSelector, read_group_selector
 from shared.json_data import Json
@@ -70,6 +70,18 @@ def read_request(path: str, query: Mapping[str, str], accept: str) -> ReadReques
         wants_initial=_is_true(query.get("sendInitialEvents", "")),
         seconds=_number(query, "timeoutSeconds"),
     )
+
+
+def read_creation(path: str) -> tuple[VisibleKind, str] | None:
+    """Return the kind that is created at a path, and in which namespace; None for a path where nothing is created."""
+    base, _, plural = path.removeprefix(_ROOT).rpartition("/")
+    kind = next((each for each in CREATED if each.plural == plural), None)
+    words, _, namespace = base.rpartition("/")
+    if kind is None or not path.startswith(_ROOT):
+        return None
+    if kind.namespaced:
+        return (kind, namespace) if words == "namespaces" and namespace else None
+    return None if base else (kind, "")
 
 
 def _place(path: str) -> tuple[VisibleKind, str, str] | None:

@@ -12,21 +12,20 @@ import msgspec
 from aiohttp import web
 
 from reconciler.visibility.copies.asking import TooBusy
+from reconciler.visibility.front.answers.created import CreatedQuestions
 from reconciler.visibility.front.answers.objects import Answers
 from reconciler.visibility.front.answers.streams import watch_lines
-from reconciler.visibility.front.answers.what_ifs import WhatIfs
 from reconciler.visibility.front.callers import FrontProxy, refusal, sharer_of
 from reconciler.visibility.front.discovery import content_type, discovery_document
 from reconciler.visibility.front.metrics import VisibilityMetrics
-from reconciler.visibility.front.requests import BadRequest, ReadRequest, failure, read_request
-from reconciler.visibility.objects.kinds import API_VERSION, TABLE_TYPE, WHAT_IF
+from reconciler.visibility.front.requests import BadRequest, ReadRequest, failure, read_creation, read_request
+from reconciler.visibility.objects.kinds import TABLE_TYPE, VisibleKind
 from shared.problems import Problem
 from shared.telemetry import get_logger
 
 PATIENCE: Final = timedelta(seconds=10)
 """The limit for a handshake, and for a client to read a response."""
 _IDLE: Final = timedelta(seconds=120)
-WHAT_IF_PATH: Final = f"/apis/{API_VERSION}/{WHAT_IF.plural}"
 MOST_REQUESTS: Final = 64
 MOST_WATCHES: Final = 100
 MOST_WATCHES_OF_ONE: Final = 20
@@ -47,9 +46,11 @@ class KnownProxy:
 class VisibilityServer:
     """Answers the API server, and no other caller."""
 
-    def __init__(self, answers: Answers, what_ifs: WhatIfs, known: KnownProxy, metrics: VisibilityMetrics) -> None:
+    def __init__(
+        self, answers: Answers, created: CreatedQuestions, known: KnownProxy, metrics: VisibilityMetrics
+    ) -> None:
         self._answers = answers
-        self._what_ifs = what_ifs
+        self._created = created
         self._known = known
         self._metrics = metrics
         self._under_way = 0
@@ -95,10 +96,11 @@ class VisibilityServer:
         refused = self._refusal(request)
         if refused is not None:
             return _failure(401, "Unauthorized", refused)
-        if request.method == "POST" and request.path == WHAT_IF_PATH:
-            return await self._what_if(request)
+        created = read_creation(request.path) if request.method == "POST" else None
+        if created is not None:
+            return await self._create(request, *created)
         if request.method != "GET":
-            return _failure(405, "MethodNotAllowed", "objects of this API are only read, but for whatifs")
+            return _failure(405, "MethodNotAllowed", "objects of this API are only read, but for those it answers")
         accept = request.headers.get("Accept", "")
         document = discovery_document(request.path, accept)
         if document is not None:
@@ -110,13 +112,13 @@ class VisibilityServer:
             return await self._watch(request, wanted)
         return await self._read(wanted)
 
-    async def _what_if(self, request: web.BaseRequest) -> web.Response:
+    async def _create(self, request: web.BaseRequest, kind: VisibleKind, namespace: str) -> web.Response:
         try:
             async with asyncio.timeout(PATIENCE.total_seconds()):
                 body = await request.read()
         except (TimeoutError, web.HTTPRequestEntityTooLarge):
-            return _failure(413, "RequestEntityTooLarge", "the edit is too large, or did not come in time")
-        return _response(_encode(await self._what_ifs.answer(body)), _JSON, 201)
+            return _failure(413, "RequestEntityTooLarge", "the objects are too large, or did not come in time")
+        return _response(_encode(await self._created.answer(kind, namespace, body)), _JSON, 201)
 
     def _refusal(self, request: web.BaseRequest) -> str | None:
         proxy = self._known.proxy

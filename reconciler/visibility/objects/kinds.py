@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from typing import Final
 
-from reconciler.visibility.objects.schemas import EXPLANATION_STATUS, GROUP_STATUS, PENDING_STATUS, WHAT_IF_STATUS
+from reconciler.visibility.objects.schemas import (
+    EXPLANATION_STATUS,
+    GROUP_STATUS,
+    PENDING_STATUS,
+    START_PREVIEW_STATUS,
+    WHAT_IF_STATUS,
+)
 from shared.api.api_service import VISIBILITY_GROUP, VISIBILITY_VERSION
 from shared.json_data import Json
 from shared.resources import write_quantity
@@ -115,7 +121,20 @@ WHAT_IF: Final = VisibleKind(
     columns=(),
     verbs=("create",),
 )
-ALL_KINDS: Final = (*KINDS, WHAT_IF)
+START_PREVIEW: Final = VisibleKind(
+    "StartPreview",
+    "startpreviews",
+    "sp",
+    namespaced=True,
+    text="What would become of workloads if they were submitted now. Created with `spec.apply`, the objects as a "
+    "server-side dry run returns them; answered at once, and not stored.",
+    status=START_PREVIEW_STATUS,
+    columns=(),
+    verbs=("create",),
+)
+CREATED: Final = (WHAT_IF, START_PREVIEW)
+"""The kinds whose objects are answered when they are created."""
+ALL_KINDS: Final = (*KINDS, *CREATED)
 
 
 def amount_text(resource: str, amount: int) -> str:

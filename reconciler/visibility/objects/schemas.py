@@ -241,3 +241,22 @@ WHAT_IF_STATUS: Final = members(
     lines=each("The same in sentences: at most ten.", text("A sentence.")),
     **_SEEN,
 )
+START_PREVIEW_STATUS: Final = members(
+    "What would become of the workloads, if nothing else came or ended meanwhile.",
+    workloads=each(
+        "Each of them.",
+        members(
+            "The members of an Explanation, of a workload that is not there yet.",
+            workload=text("NAMESPACE/NAME."),
+            kind=_KIND,
+            starts=text(
+                "Now, Soon (when what it waits for has ended), Later (at startsAt) or Never; absent: not tried."
+            ),
+            evicts=each("What would be stopped for it, by group.", _EFFECT),
+            remedies=each("What its owner could write for it to start.", _REMEDY),
+        )
+        | {"x-kubernetes-preserve-unknown-fields": True},
+    ),
+    lines=each("The same in sentences.", text("A sentence.")),
+    **_SEEN,
+)

@@ -40,6 +40,11 @@ class Outlook:
         given = measure(world, now)
         return cls(given, plan(given))
 
+    def in_world(self, world: World, now: datetime) -> "Outlook":
+        """Return the outlook of a world that differs from the given one, planned with what the plan has remembered."""
+        given = measure(world, now, self.given)
+        return Outlook(given, plan(given, self._cache), self._cache)
+
     @property
     def after(self) -> Snapshot:
         """The snapshot after the next plan."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli.commands import simulate
+from cli.commands.ahead import simulate
 from cli.commands.offline import check
 
 GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\nspec: %s\n---\n"

@@ -7,7 +7,8 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from cli.commands import explain, simulate
+from cli.commands import explain
+from cli.commands.ahead import simulate
 from cli.commands.offline import check
 from dev.controlplane.cluster import ControlPlane
 from tests.cli.live.live_kinds import install_kinds

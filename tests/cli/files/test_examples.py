@@ -4,7 +4,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli.commands import simulate
+from cli.commands.ahead import simulate
 from cli.commands.offline import check
 
 EXAMPLES = str(Path(__file__).parents[3] / "examples")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli.commands import explain, simulate
+from cli.commands import explain
+from cli.commands.ahead import simulate
 
 GROUP = """
 apiVersion: quotree.dev/v1alpha1

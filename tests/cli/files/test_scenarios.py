@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli.commands.simulate import command
+from cli.commands.ahead.simulate import command
 from cli.read.manifests import read_manifests
 from cli.read.questions import read_question, read_settings
 from shared.quota.measure.snapshot import measure

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from cli.commands import simulate
+from cli.commands.ahead import simulate
 
 NODE = """
 apiVersion: v1

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.commands import pending, what_if
+from cli.commands import pending
+from cli.commands.ahead import what_if
 
 WAITING = str(Path(__file__).parents[1] / "questions" / "waiting.yaml")
 EIGHT = ["--capacity", "default:nvidia.com/gpu=8"]

@@ -10,7 +10,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.commands import explain, history, pending, what_if
+from cli.commands import explain, history, pending
+from cli.commands.ahead import what_if
 from cli.commands.offline import kinds
 from cli.read.cluster.live_objects import CLUSTER_ROLE
 from dev.controlplane.cluster import ControlPlane

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import yaml
 
@@ -20,15 +21,19 @@ HIDDEN = ("hidden-1", "hidden-2", "hidden-head", "hidden-owner")
 
 def submit(control_plane: ControlPlane, namespace: str, group: str, name: str, request: int | str) -> None:
     """Create a Job that requests that much cpu or memory."""
+    control_plane.apply(yaml.safe_dump(job_of(namespace, group, name, request)))
+
+
+def job_of(namespace: str, group: str, name: str, request: int | str) -> dict[str, Any]:
+    """A Job that requests that much cpu or memory."""
     requests = {"cpu": request} if isinstance(request, int) else {"memory": request}
     container = {"name": "a", "image": "a", "resources": {"requests": requests}}
-    body = {
+    return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": name, "namespace": namespace, "labels": {"quotree.dev/group": group}},
         "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container]}}},
     }
-    control_plane.apply(yaml.safe_dump(body))
 
 
 def suspended(control_plane: ControlPlane, job: str, namespace: str = "team-b") -> bool:

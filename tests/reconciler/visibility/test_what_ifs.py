@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from reconciler.report.latest_plan import LatestPlan
-from reconciler.visibility.front.answers.what_ifs import WhatIfs
+from reconciler.visibility.front.answers.created import CreatedQuestions
 from reconciler.visibility.front.requests import BadRequest
+from reconciler.visibility.objects.kinds import WHAT_IF
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import project_group
 from shared.kube.watch.cache import Changed
@@ -38,7 +39,7 @@ async def runtimes(body: bytes) -> dict[str, tuple[int, int]]:
     for each in (root, group("a", 4), group("b", 4)):
         state.observe_groups([Changed(None, project_group(msgspec.json.encode(each)))])
     async with copied(LatestPlan(), state) as control:
-        status = (await WhatIfs(control).answer(body))["status"]
+        status = (await CreatedQuestions(control).answer(WHAT_IF, "", body))["status"]
     assert sorted(state.tree.groups) == ["a", "b", "root"]
     return {each["group"]: (each["before"], each["after"]) for each in status["runtime"]}
 
@@ -67,4 +68,4 @@ async def test_group_can_be_added_and_removed() -> None:
 async def test_unreadable_group_is_refused(body: bytes) -> None:
     async with copied(LatestPlan()) as control:
         with pytest.raises(BadRequest, match="spec"):
-            await WhatIfs(control).answer(body)
+            await CreatedQuestions(control).answer(WHAT_IF, "", body)

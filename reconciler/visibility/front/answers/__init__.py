@@ -1,1 +1,1 @@
-"""What a request is answered: the objects it selects, a watch of these, or a WhatIf."""
+"""What a request is answered: the objects it selects, a watch of these, a WhatIf or a StartPreview."""

@@ -1,11 +1,13 @@
 """Worlds after one change that a person could make; None where the rules refuse the change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from shared.api.core.placement import Placement
+from shared.api.names import WORKLOAD_COUNT
 from shared.percents import percent_for, write_percent
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import percent_base, resolved_tree
@@ -18,7 +20,7 @@ from shared.quota.model.budgets.raised import with_raised as with_larger
 from shared.quota.model.in_force import group_in_force
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, Amounts, Group, StopPolicy, Tree
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import PodSet, Workload
 from shared.resources import Amount, FlavorResource
 
 
@@ -192,6 +194,42 @@ def with_less(world: World, by: Amount, workload: Workload, pod_set: str, resour
         for each in workload.pod_sets
     )
     return with_workload(world, workload, request=_lowered(workload.request, resource, by), pod_sets=sets)
+
+
+def with_fewer_pods(world: World, by: int, workload: Workload, pod_set: str) -> World:
+    """Let that pod set of a workload, or the only one, have so many pods less; each requests what it did."""
+    if workload.pod_sets:
+        sets = tuple(_with_pods(each, each.pods - by) if each.name == pod_set else each for each in workload.pod_sets)
+        request: dict[str, Amount] = {}
+        for each in sets:
+            for resource, amount in each.request.items():
+                request[resource] = request.get(resource, 0) + amount
+        return with_workload(world, workload, request=request, pod_sets=sets)
+    (one,) = workload.sets
+    fewer = _with_pods(one, one.pods - by)
+    return with_workload(world, workload, request=fewer.request, pods=fewer.pods)
+
+
+def _with_pods(pod_set: PodSet, pods: int) -> PodSet:
+    amounts = {
+        resource: amount if resource == WORKLOAD_COUNT else amount // pod_set.pods * pods
+        for resource, amount in pod_set.request.items()
+    }
+    return replace(pod_set, request=amounts, pods=pods)
+
+
+def in_flavor(world: World, workload: Workload, flavor: str, others: Iterable[str]) -> World:
+    """Let a workload take that flavor instead of these others, whichever nodes its owner wrote; tolerations stay."""
+    return with_workload(
+        world,
+        workload,
+        only_flavor=None,
+        placement=Placement(tolerations=workload.placement.tolerations),
+        pod_sets=tuple(
+            replace(each, placement=Placement(tolerations=each.placement.tolerations)) for each in workload.pod_sets
+        ),
+        blocked_flavors=workload.blocked_flavors | frozenset(others),
+    )
 
 
 def _lowered(request: Amounts, resource: str, by: Amount) -> Amounts:

@@ -3,7 +3,7 @@
 Each is tried in the engine: alone, it lets the next cycles start the workload, and no smaller number does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -20,7 +20,14 @@ from shared.quota.decide.advise.remedy import Advice, Remedy, RemedyAction
 from shared.quota.decide.advise.search import Search, WorldChange, at_once, in_steps
 from shared.quota.decide.advise.starting import Trial
 from shared.quota.decide.advise.steps import steps_of
-from shared.quota.decide.advise.workload_remedies import allowed_preemption, ends, higher_priority, smaller_requests
+from shared.quota.decide.advise.workload_remedies import (
+    allowed_preemption,
+    ends,
+    fewer_pods,
+    higher_priority,
+    other_flavors,
+    smaller_requests,
+)
 from shared.quota.decide.explain.explanation import WorkloadExplanation
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.budgets.in_force import is_stopped_by_budget
@@ -29,8 +36,12 @@ from shared.quota.model.lifecycle import STARTS_NOTHING
 from shared.quota.model.workload import Workload
 
 
-def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
+def advise(
+    snapshot: Snapshot, explanation: WorkloadExplanation, remedies: Callable[[Search], Iterable[Remedy]] | None = None
+) -> Advice:
     """Find what lets the workload start, on top of what the snapshot's world does by itself.
+
+    `remedies`: those that are tried, if not all that `explain` tells.
 
     If it starts in the next cycles anyway there is nothing to do. If it starts later, because a time passes, remedies
     let it start now. What is on hold for another reason than its owner's label has none: the reason says what to do.
@@ -51,7 +62,8 @@ def advise(snapshot: Snapshot, explanation: WorkloadExplanation) -> Advice:
             return Advice(starts_at, (replace(resumes[-1], also=resumes[:-1]),))
         worlds = [worlds[0], trial.at_rest(worlds[-1])]
     search = Search(snapshot, worlds, trial, explanation)
-    found = [each for each in _remedies(search) if not each.also or search.starts_in_steps(steps_of(each, snapshot))]
+    tried = (remedies or _remedies)(search)
+    found = [each for each in tried if not each.also or search.starts_in_steps(steps_of(each, snapshot))]
     return Advice(starts_at, tuple(replace(each, also=(*resumes, *each.also)) for each in found))
 
 
@@ -92,5 +104,14 @@ def _remedies(search: Search) -> Iterator[Remedy]:
     yield from ends(search)
     yield from smaller_requests(search)
     yield from raised_lending_limits(search)
+    yield from higher_priority(search)
+    yield from allowed_preemption(search)
+
+
+def owners_remedies(search: Search) -> Iterator[Remedy]:
+    """Yield what the owner can write in another way before the workload is submitted."""
+    yield from fewer_pods(search)
+    yield from smaller_requests(search)
+    yield from other_flavors(search)
     yield from higher_priority(search)
     yield from allowed_preemption(search)

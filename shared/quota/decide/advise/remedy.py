@@ -22,6 +22,8 @@ class RemedyAction(StrEnum):
     EVICT = "Evict"
     RESUME = "Resume"
     SHRINK_REQUEST = "ShrinkRequest"
+    FEWER_PODS = "FewerPods"
+    OTHER_FLAVOR = "OtherFlavor"
     RAISE_LENDING_LIMIT = "RaiseLendingLimit"
     RAISE_PRIORITY = "RaisePriority"
     ALLOW_PREEMPTION = "AllowPreemption"
@@ -44,7 +46,7 @@ class Remedy:
     """For RaisePriority: the least priority that suffices."""
     workload: str = ""
     pod_set: str = ""
-    """For ShrinkRequest of a workload with several pod sets: the one to shrink."""
+    """For ShrinkRequest and FewerPods of a workload with several pod sets: the one to shrink."""
     like: str = ""
     """For AddNode: the node that the new ones are like."""
     budget: Budget | None = None

@@ -1,4 +1,4 @@
-"""Remedies that change a workload: the end of another one, or a smaller request of its own."""
+"""Remedies that change a workload: the end of another one, or what its owner can write in another way."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,6 +8,7 @@ from typing import Final
 from shared.quota.decide.advise import changes
 from shared.quota.decide.advise.remedy import Remedy, RemedyAction
 from shared.quota.decide.advise.search import Search
+from shared.quota.model.eligibility import codependent_sets
 
 MOST_WAITED_FOR: Final = 24
 """How many of the largest holders are tried as a remedy by their end."""
@@ -40,6 +41,30 @@ def smaller_requests(search: Search) -> Iterator[Remedy]:
             if found is not None:
                 remedy = Remedy(RemedyAction.SHRINK_REQUEST, resource=resource, by=found.number, pod_set=name)
                 yield replace(remedy, workload=search.workload.key, is_sure=found.is_sure)
+
+
+def fewer_pods(search: Search) -> Iterator[Remedy]:
+    """Let one pod set have fewer pods, of which each requests what it did."""
+    for pod_set in search.workload.sets:
+        name = pod_set.name if search.workload.pod_sets else ""
+        less = partial(changes.with_fewer_pods, workload=search.workload, pod_set=name)
+        by = search.smallest_effect(less, pod_set.pods - 1) if pod_set.pods > 1 else None
+        if by is not None:
+            yield Remedy(RemedyAction.FEWER_PODS, by=by, pod_set=name, workload=search.workload.key)
+
+
+def other_flavors(search: Search) -> Iterator[Remedy]:
+    """Take a flavor that its owner's label or nodes exclude."""
+    workload, leaf = search.workload, search.snapshot.leaves.get(search.workload.group)
+    if leaf is None:
+        return
+    eligible = {name for choice in leaf.options(workload).sets for name in choice.flavors}
+    for choice in codependent_sets(leaf.group.quotas):
+        for flavor in choice.flavors:
+            others = [each for each in choice.flavors if each != flavor]
+            moved = partial(changes.in_flavor, workload=workload, flavor=flavor, others=others)
+            if flavor not in eligible and search.starts(moved):
+                yield Remedy(RemedyAction.OTHER_FLAVOR, flavor=flavor, workload=workload.key)
 
 
 def allowed_preemption(search: Search) -> Iterator[Remedy]:

@@ -41,15 +41,17 @@ class Effects:
 def effects_of(found: Prediction) -> Effects:
     """Sum a prediction up by group."""
     return Effects(
-        starts=tuple(_summed((each, "", False) for each in found.starts)),
-        stops=tuple(_summed((each.evict.workload, each.evict.reason.value, each.restarts) for each in found.stops)),
-        waits=tuple(_summed((each.workload, each.reason.value, False) for each in found.waits)),
-        depends=tuple(_summed((each, "", False) for each in found.depends or ())),
+        starts=tuple(summed_by_group((each, "", False) for each in found.starts)),
+        stops=tuple(
+            summed_by_group((each.evict.workload, each.evict.reason.value, each.restarts) for each in found.stops)
+        ),
+        waits=tuple(summed_by_group((each.workload, each.reason.value, False) for each in found.waits)),
+        depends=tuple(summed_by_group((each, "", False) for each in found.depends or ())),
         prediction=found,
     )
 
 
-def _summed(found: Iterable[tuple[Workload, str, bool]]) -> Iterator[GroupEffect]:
+def summed_by_group(found: Iterable[tuple[Workload, str, bool]]) -> Iterator[GroupEffect]:
     """Sum up (workload, reason, whether it runs again) by group and reason."""
     sums: dict[tuple[str, str], list[tuple[Workload, bool]]] = {}
     for workload, reason, restarts in found:
@@ -101,13 +103,13 @@ def _what(effect: GroupEffect) -> str:
 def effects_as_data(effects: Effects) -> dict[str, Any]:
     """Return the sums as in the visibility API, and the messages."""
     return {
-        "start": _as_data(effects.starts),
+        "start": effects_as_list(effects.starts),
         "stop": [
             {**data, "restarts": each.restarts}
-            for data, each in zip(_as_data(effects.stops), effects.stops, strict=True)
+            for data, each in zip(effects_as_list(effects.stops), effects.stops, strict=True)
         ],
-        "wait": _as_data(effects.waits),
-        **({} if effects.prediction.depends is None else {"depends": _as_data(effects.depends)}),
+        "wait": effects_as_list(effects.waits),
+        **({} if effects.prediction.depends is None else {"depends": effects_as_list(effects.depends)}),
         "runtime": [
             {
                 "group": each.group,
@@ -123,7 +125,7 @@ def effects_as_data(effects: Effects) -> dict[str, Any]:
     }
 
 
-def _as_data(effects: Sequence[GroupEffect]) -> list[dict[str, Any]]:
+def effects_as_list(effects: Sequence[GroupEffect]) -> list[dict[str, Any]]:
     return [
         {"group": each.group, "workloads": each.workloads, "request": dict(each.request)}
         | ({"reason": each.reason} if each.reason else {})
