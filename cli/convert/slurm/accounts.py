@@ -1,6 +1,6 @@
 """Slurm's accounts as groups: fairshare is the weight, GrpTRES and GrpJobs max, MaxWall maxRunTime.
 
-GrpTRESMins are budgets. What limits users is named.
+GrpTRESMins are budgets, shares of users weights in their account's order. What limits users is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,8 @@ from typing import Final
 
 from cli.convert.conversion import Conversion, read_one
 from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cover_parents, cover_requested, set_parents
+from cli.convert.slurm.partitions import convert_partitions, spread
+from cli.convert.slurm.qualities import convert_qualities
 from cli.convert.slurm.records import SlurmRecord
 from cli.convert.slurm.tres import RESOURCES, tres_quantity
 from cli.convert.weights import Weights
@@ -47,17 +49,22 @@ _BUDGETED: Final = (
     "(PriorityUsageResetPeriod), write that period, and whenSpent: Drain to stop what runs"
 )
 _BY_USER: Final = (
-    "users of an account share its group in the order of their jobs: limits and fairness by user have no counterpart"
+    "users of an account share its group in the order of their past use (order: User), by the names that they have "
+    "in the cluster; limits of one user have no counterpart"
 )
 
 
-def convert_slurm(records: Sequence[SlurmRecord], made: Conversion) -> None:
-    """Add the group of every account, and note what users, QOS and limits of jobs and time lose."""
+def convert_slurm(given: Sequence[SlurmRecord], made: Conversion) -> None:
+    """Add flavors and the group of every account, and note what users, QOS and limits of jobs and time lose."""
+    flavors = convert_partitions(given, made)
+    records = convert_qualities(given, made)
     named: list[NamedParent] = []
+    accounts: dict[str, SlurmRecord] = {}
     weights = Weights()
     for record in (each for each in records if each.kind == "Account"):
         draft = made.add_group(record.manifest, _group_name(record.name), "account")
         named.append(NamedParent(draft, record.name, record.parent))
+        accounts[draft.name] = record
         _set_max(draft, record, made)
         _set_number(draft, record)
         _set_run_time(draft, record, made)
@@ -69,19 +76,40 @@ def convert_slurm(records: Sequence[SlurmRecord], made: Conversion) -> None:
             )
         weights.add(record.manifest, draft, 1 if share == _INHERITED else share)
         _note_losses(record, made)
-    for record in (each for each in records if each.kind == "QOS" and each.name != "normal"):
-        made.note(record.manifest, "", f"is left out ({_written(record.options)}): write a PriorityClass, or a group")
-    for record in (each for each in records if each.kind == "User" and each.name != "root"):
+    users = [each for each in records if each.kind == "User" and each.name != "root"]
+    for record in users:
         made.note_once(record.manifest, "", _BY_USER)
         _note_losses(record, made)
     groups = set_parents(named, ("", "root"))
     for draft in groups.values():
         draft.is_parent = any(other.parent == draft.name for other in groups.values())
+    _order_by_user({each.source: each.draft for each in named}, users, made)
+    _cover(groups)
+    if flavors:
+        spread(groups, accounts, given, flavors, made)
+    cover_children(groups, additive=False)
+    if not flavors:
+        cover_parents(groups)
+    weights.write(groups)
+
+
+def _cover(groups: Mapping[str, QuotaGroupDraft]) -> None:
     if groups:
         cover_requested(groups, ("cpu", "memory"))
-    cover_children(groups, additive=False)
-    cover_parents(groups)
-    weights.write(groups)
+
+
+def _order_by_user(drafts: Mapping[str, QuotaGroupDraft], users: Sequence[SlurmRecord], made: Conversion) -> None:
+    """Let the jobs of a leaf come in the order of its users' past use, by their shares."""
+    for record in users:
+        draft, share = drafts.get(record.parent), record.options.get("Fairshare", "1")
+        if draft is None:
+            continue
+        if draft.is_parent:
+            made.note(record.manifest, "", f"its account {record.parent} has accounts below it, and takes no jobs here")
+            continue
+        queueing = draft.spec.setdefault("queueing", {"order": "User"})
+        if share not in ("1", _INHERITED):
+            queueing.setdefault("weights", {})[record.name] = share
 
 
 def _group_name(account: str) -> str:
@@ -159,11 +187,8 @@ def _hours(resource: str, minutes: Amount) -> str:
 
 def _note_losses(record: SlurmRecord, made: Conversion) -> None:
     for key, value in record.options.items():
-        carried = record.kind == "Account" and key in ("GrpTRES", _JOBS, _MINUTES, "Fairshare", _WALL)
+        own = ("GrpTRES", _JOBS, _MINUTES, "Fairshare", _WALL) if record.kind == "Account" else ("Fairshare",)
+        carried = key in own or (key == "QOS" and record.kind == "Account")
         if not (carried or key in _DESCRIPTIONS or (key, value) in _DEFAULTS):
             text = _LOSSES.get(key, "has no counterpart and is left out")
             made.note(record.manifest, key, f"{value} {text}")
-
-
-def _written(options: Mapping[str, str]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in options.items() if value) or "no limits"

@@ -1,7 +1,8 @@
-"""Read what `sacctmgr` prints: `dump`, and `show assoc` and `show qos` with --parsable2.
+"""Read what `sacctmgr` prints: `dump`, and `show assoc` and `show qos` with --parsable2; what `scontrol show` prints.
 
 A dump has one line for each account or user below the last `Parent - 'NAME'`, with options after colons. A table has a
-header, and `|` between its columns; accounts are rows without a user.
+header, and `|` between its columns; accounts are rows without a user. `scontrol show partition` and `show node` have
+words KEY=VALUE, over several lines up to an empty one or, with --oneliner, on one.
 """
 
 import re
@@ -18,11 +19,14 @@ _COLUMNS: Final = {"Share": "Fairshare", "GrpSubmit": "GrpSubmitJobs", "MaxWall"
 """Columns of a table that a dump calls otherwise."""
 _NAMES: Final = frozenset({"Cluster", "Account", "User", "Par Name", "ParentName", "Name"})
 _SNIFFED: Final = 4096
+_SHOWN: Final = {"PartitionName": "Partition", "NodeName": "Node"}
+"""The first word of what `scontrol show` prints → the kind of record."""
+_WORD: Final = re.compile(r"([A-Za-z:]+)=(\S*)")
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmRecord:
-    """An account, a user in it, or a QOS: its name, its parent, and its limits as they are written."""
+    """An account, a user in it, a QOS, a partition or a node: its name, its parent, its limits as they are written."""
 
     kind: str
     name: str
@@ -39,14 +43,15 @@ class SlurmRecord:
 
 
 def read_slurm(files: Sequence[str]) -> tuple[list[SlurmRecord], list[str]]:
-    """Return the records in those files that sacctmgr has written, and the other files."""
+    """Return the records in those files that sacctmgr and scontrol have written, and the other files."""
     records, others = list[SlurmRecord](), list[str]()
     for file in files:
         text = _text_of(file)
         if text is None:
             others.append(file)
         else:
-            records += _from_dump(file, text) if _is_dump(text) else _from_table(file, text)
+            read = _from_dump if _is_dump(text) else _from_shown if _is_shown(text) else _from_table
+            records += read(file, text)
     return records, others
 
 
@@ -58,7 +63,7 @@ def _text_of(file: str) -> str | None:
         text = path.read_text()
     except (OSError, UnicodeDecodeError):
         return None
-    return text if _is_dump(text) or _is_table(text) else None
+    return text if _is_dump(text) or _is_table(text) or _is_shown(text) else None
 
 
 def _is_dump(text: str) -> bool:
@@ -69,6 +74,22 @@ def _is_dump(text: str) -> bool:
 def _is_table(text: str) -> bool:
     columns = text.partition("\n")[0].split("|")
     return len(columns) > 2 and ("Account" in columns or {"Name", "Priority"} <= set(columns))
+
+
+def _is_shown(text: str) -> bool:
+    return text.lstrip().partition("=")[0] in _SHOWN
+
+
+def _from_shown(file: str, text: str) -> Iterator[SlurmRecord]:
+    begins, options = 0, dict[str, str]()
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        words = dict(_WORD.findall(line))
+        if options and (not line.strip() or _SHOWN.keys() & words.keys()):
+            first = next(iter(options))
+            yield SlurmRecord(_SHOWN[first], options.pop(first), "", options, file, begins)
+            options = {}
+        begins = begins if options else number
+        options |= words
 
 
 def _from_dump(file: str, text: str) -> Iterator[SlurmRecord]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.quota.model.tree import QueueOrder
 from tests.cli.convert.converting import Converted
 
 DUMP = """# To edit this file start with a cluster line for the new cluster
@@ -51,8 +52,8 @@ def test_accounts_of_a_dump_become_groups_with_their_shares(tmp_path: Path) -> N
             "weight 1"
         ),
         (
-            "manifests.yaml:10: User/ada: users of an account share its group in the order of their jobs: "
-            "limits and fairness by user have no counterpart"
+            "manifests.yaml:10: User/ada: users of an account share its group in the order of their past use "
+            "(order: User), by the names that they have in the cluster; limits of one user have no counterpart"
         ),
         (
             "manifests.yaml:10: User/ada MaxWallDurationPerJob: 60 is left out: a user has no limit of run time of "
@@ -105,11 +106,96 @@ def test_indentation_of_a_table_is_its_tree(tmp_path: Path) -> None:
     assert {each.name: each.parent for each in made.groups()} == {"physics": "root", "theory": "physics", "bio": "root"}
 
 
-def test_each_quality_of_service_is_named(tmp_path: Path) -> None:
+def test_priorities_of_qualities_of_service_are_a_setting_and_the_rest_is_named(tmp_path: Path) -> None:
     made = Converted(tmp_path, "Name|Priority|MaxTRESPU\nnormal|0|\nlong|10|cpu=4\n")
     assert made.notes == [
-        "manifests.yaml:3: QOS/long: is left out (Priority 10, MaxTRESPU cpu=4): write a PriorityClass, or a group"
+        (
+            "manifests.yaml:2: QOS/normal Priority: set workloadPriorities: [{name: normal, value: 0}, "
+            "{name: long, value: 10}] below `quota` in the chart's values; --qos is then the label "
+            "quotree.dev/priority, which is refused until then"
+        ),
+        "manifests.yaml:3: QOS/long: is left out (MaxTRESPU cpu=4): limits of a QOS have no counterpart; write a group",
     ]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "expected"),
+    [
+        ("long", "normal", {"cpu": "50", "memory": "4Gi"}),
+        ("long", "long", {"cpu": "100", "memory": "4Gi"}),
+        ("normal,long", "normal", {"cpu": "100", "memory": "4Gi"}),
+    ],
+    ids=["its only one", "shared", "one of two"],
+)
+def test_limits_of_the_only_quality_of_an_account_are_its_own(
+    tmp_path: Path, own: str, others: str, expected: dict[str, str]
+) -> None:
+    (tmp_path / "qos.txt").write_text("Name|Priority|GrpTRES|MaxWall\nlong|0|cpu=50,mem=9G|2-00:00:00\n")
+    accounts = f"Account|Share|GrpTRES|QOS|Par Name\nphysics|1|cpu=100,mem=4G|{own}|root\nbio|1||{others}|root\n"
+    made = Converted(tmp_path, accounts, str(tmp_path / "qos.txt"))
+    spec = made.spec("physics")
+    assert (spec["quotas"][0]["max"], spec.get("maxRunTime")) == (expected, "48h" if expected["cpu"] == "50" else None)
+    assert made.check(tmp_path)[0] == 0
+
+
+LABEL = "label the nodes of the partition ({}) slurm/partition={}, and jobs of --partition quotree.dev/flavor"
+PARTITIONS = """PartitionName=gpu
+   AllowGroups=ALL AllowAccounts=physics AllowQos=ALL
+   Nodes=gpu[01-02] Default=NO MaxTime=2-00:00:00 State=UP
+
+PartitionName=cpu AllowAccounts=ALL DenyAccounts=bio Nodes=c[001-100] Default=YES MaxTime=UNLIMITED PriorityTier=1
+"""
+NODES = """NodeName=gpu01 Arch=x86_64 CoresPerSocket=32
+   AvailableFeatures=a100,nvlink
+   Partitions=gpu
+
+NodeName=gpu02 AvailableFeatures=v100 Partitions=gpu
+NodeName=c001 AvailableFeatures=(null) Partitions=cpu,debug
+"""
+
+
+def test_partitions_and_features_are_flavors_of_the_accounts_that_may_use_them(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("partitions.txt", "nodes.txt")]
+    for file, text in zip(files, (PARTITIONS, NODES), strict=True):
+        file.write_text(text)
+    accounts = "Account|Share|GrpTRES|Par Name\nphysics|1|cpu=100|root\ntheory|1||physics\nbio|1||root\nchem|1||root\n"
+    made = Converted(tmp_path, accounts, *map(str, files))
+    assert {each["metadata"]["name"]: each["spec"]["nodeLabels"] for each in made.of_kind("ResourceFlavor")} == {
+        "cpu": {"slurm/partition": "cpu"},
+        "gpu-a100-nvlink": {"slurm/partition": "gpu", "slurm/feature-a100": "true", "slurm/feature-nvlink": "true"},
+        "gpu-v100": {"slurm/partition": "gpu", "slurm/feature-v100": "true"},
+    }
+    flavors = {each.name: [entry.flavor for entry in each.quotas] for each in made.groups()}
+    every = ["cpu", "gpu-a100-nvlink", "gpu-v100"]
+    assert flavors == {"physics": every, "theory": every, "bio": [], "chem": ["cpu"]}
+    assert [each.partition(": ")[2] for each in made.notes] == [
+        f"Partition/cpu Nodes: {LABEL.format('c[001-100]', 'cpu')}",
+        f"Partition/gpu Nodes: {LABEL.format('gpu[01-02]', 'gpu')}; features are labels slurm/feature-…",
+        "Partition/gpu MaxTime: 2-00:00:00 has no counterpart and is left out",
+        (
+            f"Account/physics GrpTRES: bounds all partitions together; here each of the flavors {', '.join(every)} "
+            "has that max by itself"
+        ),
+        "Account/bio: may use no partition: its group has no quota",
+    ]
+    assert made.notes[2].startswith(f"{files[0].name}:1: ")
+    assert made.check(tmp_path)[0] == 0
+
+
+def test_partitions_with_nodes_in_common_are_named(tmp_path: Path) -> None:
+    made = Converted(tmp_path, "PartitionName=a Nodes=n[1-9]\n\nPartitionName=b Nodes=n[1-9]\n")
+    text = "partitions a, b have nodes in common: a node counts for one flavor, label it for one"
+    assert made.notes[-1] == f"manifests.yaml:1: Partition/a Nodes: {text}"
+
+
+def test_users_of_a_leaf_come_in_the_order_of_their_use_by_their_shares(tmp_path: Path) -> None:
+    accounts = "Account|User|Share|Par Name\nphysics||1|root\ntheory||1|physics\n"
+    rows = f"{accounts}theory|ada|3|\ntheory|bob|1|\nphysics|eve|1|\n"
+    made = Converted(tmp_path, rows)
+    assert made.spec("theory")["queueing"] == {"order": "User", "weights": {"ada": "3"}}
+    assert "queueing" not in made.spec("physics")
+    assert made.notes[-1].endswith("its account physics has accounts below it, and takes no jobs here")
+    assert made.check(tmp_path)[0] == 0
 
 
 @pytest.mark.parametrize("accounts", [40])
@@ -122,5 +208,11 @@ def test_configuration_of_many_accounts_passes_check(tmp_path: Path, accounts: i
     for at in range(accounts - 5):
         lines += [f"Parent - 'division{at % 5}'", f"Account - 'team{at}':Fairshare={1 + at % 7}:GrpTRES=cpu={20 + at}"]
         lines += [f"Parent - 'team{at}'", f"User - 'user{at}':DefaultAccount='team{at}':Fairshare=1"]
-    made = Converted(tmp_path, "\n".join(lines) + "\n")
-    assert (made.check(tmp_path)[0], len(made.groups()), len(made.notes)) == (0, accounts, 1)
+    (tmp_path / "partitions.txt").write_text(
+        "PartitionName=batch Default=YES Nodes=c[1-90] AllowAccounts=ALL\n\n"
+        "PartitionName=gpu Nodes=g[1-9] AllowAccounts=division0,division1\n"
+    )
+    made = Converted(tmp_path, "\n".join(lines) + "\n", str(tmp_path / "partitions.txt"))
+    assert (made.check(tmp_path)[0], len(made.groups())) == (0, accounts)
+    assert sum(len(each.quotas) == 2 for each in made.groups()) == 2 + 14
+    assert {each.order for each in made.groups() if each.name.startswith("team")} == {QueueOrder.USER}
