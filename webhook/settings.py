@@ -90,6 +90,21 @@ class EditsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
     """How long an edit can wait for another; less than the timeoutSeconds of the webhook."""
 
 
+class LabelDialect(StrEnum):
+    """Another system whose labels name a group."""
+
+    KUEUE = "kueue"
+
+
+class DialectsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`dialects:` whose labels on a new workload name a group."""
+
+    systems: tuple[LabelDialect, ...] = ()
+    queue_groups: dict[str, str] = {}
+    """NAMESPACE/QUEUE or QUEUE → group, for the label `kueue.x-k8s.io/queue-name`; others mean the group of their name.
+    """
+
+
 class WebhookSettings(ProcessSettings, frozen=True):
     """The whole file."""
 
@@ -111,6 +126,7 @@ class WebhookSettings(ProcessSettings, frozen=True):
     """The visibility API is installed: remove it from discovery while no reconciler serves it, and use it for dry runs
     of quota objects and of new workloads.
     """
+    dialects: DialectsFile = DialectsFile()
     drain: timedelta = timedelta(seconds=10)
 
     @property

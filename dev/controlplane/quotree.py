@@ -150,12 +150,14 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
     values: Sequence[str] = (),
     visibility: bool = False,
     kinds: Sequence[Mapping[str, Any]] = (),
+    webhook: Mapping[str, Any] | None = None,
 ) -> Iterator[Quotree]:
     """Install the chart and run Quotree until the end of the block.
 
     `quota`: the settings' quota part. `url`: where the API server calls the webhook instead of its first replica (a
     balancer of the caller's). `values`: further `--set` arguments for the chart. `visibility`: with the aggregated API.
-    `kinds`: `{"preset": NAME}` or whole descriptors, for the chart and both processes.
+    `kinds`: `{"preset": NAME}` or whole descriptors, for the chart and both processes. `webhook`: further settings of
+    its replicas.
     """
     ports = Ports()
     quotree = Quotree(cluster, ports, quota or {}, kinds, visibility=ports.take() if visibility else None)
@@ -170,7 +172,7 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
             )
         _install_chart(cluster, url or f"https://127.0.0.1:{port}", values, kinds)
         for index in range(webhooks):
-            quotree.add_webhook(listen=port if index == 0 else None)
+            quotree.add_webhook(listen=port if index == 0 else None, **(webhook or {}))
         if webhooks:
             _wait_for_authority(cluster)
         for _ in range(reconcilers):

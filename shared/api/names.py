@@ -37,6 +37,8 @@ UNIT_LABEL: Final = "quotree.dev/unit"
 the pod templates when the object starts, and on children when their operator makes them."""
 MANAGED_LABEL: Final = "quotree.dev/managed"
 """On a namespace: "true" makes all its workloads managed; those that name no group then belong to `default`."""
+KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+"""Kueue's: on a workload, the LocalQueue that it waits in."""
 PROCESS_LABEL: Final = "quotree.dev/process"
 """On the chart's Deployments and ConfigMaps of settings: the process that they are for, such as `reconciler`."""
 

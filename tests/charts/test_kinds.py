@@ -60,6 +60,20 @@ def test_governed_kind_is_reviewed_in_its_version_in_managed_namespaces(control_
         ]
 
 
+def test_only_the_dialect_sends_new_workloads_with_a_queue_label(control_plane_binaries: Binaries) -> None:
+    assert not [each for each in webhooks(render(control_plane_binaries)) if each["name"].startswith("queued")]
+    found = [
+        each
+        for each in webhooks(render(control_plane_binaries, "--set", "dialects={kueue}", *_kinds(DESCRIPTOR)))
+        if each["name"].startswith("queued")
+    ]
+    assert {(each["rules"][0]["resources"][0], *each["rules"][0]["operations"]) for each in found} == {
+        ("jobs", "CREATE"), ("pods", "CREATE"), ("gadgets", "CREATE")
+    }  # fmt: skip
+    wanted = {"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}
+    assert all(wanted in each["objectSelector"]["matchExpressions"] for each in found)
+
+
 SCOPES = ("labelled", "made", "managed", "namespaced")
 
 

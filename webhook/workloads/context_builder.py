@@ -9,6 +9,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import msgspec
+
 from shared.api.core.metadata import Metadata, OwnerReference
 from shared.api.core.pod import read_pod
 from shared.api.json.reading import Unreadable, View, reader
@@ -30,7 +32,8 @@ from shared.quota.model.rules.workloads.submitted_workload import WorkloadContex
 from shared.quota.model.tree import Tree
 from webhook.permissions import Permissions, service_account
 from webhook.quota.stored.quota_cache import QuotaCache
-from webhook.settings import WebhookSettings
+from webhook.settings import LabelDialect, WebhookSettings
+from webhook.workloads.dialects import QueueLabels
 from webhook.workloads.governed.made_by_pods import find_set, is_sent_by
 from webhook.workloads.governed.scales import read_scale
 from webhook.workloads.owner_cache import WorkloadRecord
@@ -86,7 +89,8 @@ class ContextBuilder:
     async def of(self, review: Review) -> ReviewContext:
         """Return the context of the review. Raises ApiError if the API server must be read and does not answer."""
         head = _read_head(review.object) if review.has_object else _Head()
-        metadata = head.metadata
+        queues = self._queues(review)
+        metadata = head.metadata if queues is None else _in_dialect(head.metadata, queues)
         namespace, group = await self._namespace_and_group(review, metadata)
         controllers = self._settings.job_controllers
         is_made_for_job = review.user_info.username in controllers
@@ -119,7 +123,15 @@ class ContextBuilder:
             self._kinds,
             not_covered,
             datetime.now(UTC),
+            queues,
         )
+
+    def _queues(self, review: Review) -> QueueLabels | None:
+        """Return what Kueue's label means; None: nothing."""
+        dialects = self._settings.dialects
+        if LabelDialect.KUEUE not in dialects.systems:
+            return None
+        return QueueLabels(dialects.queue_groups, review.namespace, review.operation is ReviewOperation.CREATE)
 
     def _with_amounts(self, tree: Tree) -> Tree:
         """Return the tree with its counts, and with what its percents come to."""
@@ -242,6 +254,11 @@ class ContextBuilder:
         owner = metadata.controller
         name = owner.name if owner is not None else ""
         return await self._workloads.job(namespace, name, uid)
+
+
+def _in_dialect(metadata: Metadata, queues: QueueLabels) -> Metadata:
+    labels = queues.with_group(metadata.labels)
+    return metadata if labels is metadata.labels else msgspec.structs.replace(metadata, labels=dict(labels))
 
 
 def _owner(metadata: Metadata) -> str | None:

@@ -12,6 +12,7 @@ from shared.kinds.kind import Kinds
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.rules.workloads.submitted_workload import WorkloadContext
+from webhook.workloads.dialects import QueueLabels
 
 NO_KINDS = Kinds()
 
@@ -48,9 +49,13 @@ class ReviewContext:
     not_covered: str = ""
     """Why a pod that the pod of a governed object makes does not count for that object."""
     now: datetime = LONG_AGO
+    queues: QueueLabels | None = None
+    """What labels of Kueue mean; None: nothing."""
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:
         """Return the group that a workload with these labels in this namespace resolves to."""
+        if self.queues is not None:
+            labels = self.queues.with_group(labels)
         default = self.quota.settings.default_group
         return resolve_group(labels, self.namespace.namespace_labels, default_group=default)
 

@@ -64,6 +64,9 @@ def mutate(sort: ReviewSort[Any], review: Review, context: ReviewContext) -> Ver
 
 
 def _operations(sort: ReviewSort[SideT], edit: WorkloadReview[SideT], group: str) -> list[Operation]:
+    going_on = sort.go_on(edit)
+    if going_on:
+        return going_on
     injected = _injection(sort, edit)
     return [
         *(sort.hold(edit.new) if edit.old is None else ()),

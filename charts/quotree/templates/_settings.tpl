@@ -43,6 +43,7 @@ namespace: {{ $.Release.Namespace }}
 reconcilerUser: {{ include "quotree.reconcilerUser" $ | quote }}
 neverFits: {{ .neverFits }}
 guardVisibility: {{ $.Values.visibility.enabled }}
+dialects: {systems: {{ $.Values.dialects | toJson }}, queueGroups: {{ $.Values.queueGroups | toJson }}}
 jobControllers: {{ .jobControllers | toJson }}
 configurationName: {{ include "quotree.fullname" $ }}
 edits:

@@ -12,11 +12,11 @@ from cli.convert.workload_labels import drop_empty, drop_suspension, label_holde
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
 from shared.api.durations import LONGEST, write_duration
-from shared.api.names import GROUP_LABEL, MAX_RUN_TIME, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
+from shared.api.names import GROUP_LABEL, KUEUE_QUEUE_LABEL, MAX_RUN_TIME, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 from shared.api.names import PRIORITY_LABEL as PRIORITY
 
 _PREFIX: Final = "kueue.x-k8s.io/"
-QUEUE_LABEL: Final = f"{_PREFIX}queue-name"
+QUEUE_LABEL: Final = KUEUE_QUEUE_LABEL
 PRIORITY_LABEL: Final = f"{_PREFIX}priority-class"
 MAX_EXEC_TIME: Final = f"{_PREFIX}max-exec-time-seconds"
 _MOST_SECONDS: Final = LONGEST // timedelta(seconds=1)

@@ -12,6 +12,8 @@ from dev.controlplane.quotree import Quotree, installed
 from tests.e2e.visibility.manifests import EDITOR, TREE
 from tests.e2e.visibility.steps import HIDDEN, available, listed, submit, suspended, wait_for
 
+DIALECT = {"dialects": {"systems": ["kueue"], "queueGroups": {"team-a/main": "lent"}}}
+
 
 @pytest.fixture(scope="package")
 def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
@@ -19,7 +21,7 @@ def quotree(control_plane_binaries: Binaries) -> Iterator[Quotree]:
     nodes = [NodeSpec("node-0", allocatable={"cpu": "8", "memory": "64Gi"})]
     with (
         cluster.start(control_plane_binaries, nodes=nodes) as started,
-        installed(started, visibility=True) as running,
+        installed(started, visibility=True, values=("dialects={kueue}",), webhook=DIALECT) as running,
     ):
         for team in ("team-a", "team-b"):
             started.kubectl("create", "namespace", team)

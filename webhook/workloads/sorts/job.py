@@ -23,6 +23,7 @@ from shared.quota.model.rules.workloads.changed_workload import (
 from shared.quota.model.rules.workloads.children import check_unit
 from shared.quota.model.rules.workloads.submitted_workload import SubmittedWorkload
 from shared.resources import QuantityError
+from webhook.workloads.dialects import is_suspended_by_convention
 from webhook.workloads.review_context import ReviewContext
 from webhook.workloads.sorts.sort import ReviewSort
 from webhook.workloads.workload_review import WorkloadReview
@@ -108,6 +109,14 @@ class JobReviews(ReviewSort[JobSide]):
     def hold(self, new: JobSide) -> list[Operation]:
         """Suspend it."""
         return [] if new.is_held else [add(("spec", "suspend"), value=True)]
+
+    def go_on(self, edit: WorkloadReview[JobSide]) -> list[Operation]:
+        """Take back the suspension of a chart written for Kueue that is applied again."""
+        old, new = edit.old, edit.new
+        if edit.context.queues is None or old is None or old.is_held or not new.is_held:
+            return []
+        by_convention = is_suspended_by_convention(new.metadata.labels)
+        return [add(("spec", "suspend"), value=False)] if by_convention else []
 
     def pending_injection(self, edit: WorkloadReview[JobSide]) -> InjectedAnnotation | None:
         """Return the placement of its only flavors; None: its template cannot change, or it is in no group.

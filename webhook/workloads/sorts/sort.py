@@ -27,6 +27,10 @@ class ReviewSort(ABC, Generic[SideT]):
     def hold(self, new: SideT) -> list[Operation]:
         """Return the patch that keeps a new object from starting; none if it is held."""
 
+    def go_on(self, _edit: WorkloadReview[SideT]) -> list[Operation]:
+        """Return the patch by which a running object stays so, though the edit suspends it; none: it stops."""
+        return []
+
     def label(self, _edit: WorkloadReview[SideT]) -> Mapping[str, str]:
         """Return the labels that a new object gets beside its group."""
         return {}

@@ -62,8 +62,19 @@ An entry for creations alone has no conditions: before it evaluates any, the API
       (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
       (dict "key" "quotree.dev/managed" "operator" "NotIn" "values" (list "true")))) -}}
 {{- end -}}
+{{- if and (has "kueue" $call.root.Values.dialects) (eq $call.phase "mutate") -}}
+{{- /* What is created for Kueue, of which the review says which group its queue means. After that it is labelled. */}}
+{{- $queued := list (dict "key" "quotree.dev/group" "operator" "DoesNotExist") (dict "key" "kueue.x-k8s.io/queue-name" "operator" "Exists") -}}
+{{- $unmade := ternary (list (dict "key" "quotree.dev/unit" "operator" "DoesNotExist")) list (not (empty $call.kinds)) -}}
+{{- $_ := set $scopes "queued" (dict
+    "object" (concat $queued $unmade)
+    "creates" true
+    "namespace" (list
+      (dict "key" "quotree.dev/group" "operator" "DoesNotExist")
+      (dict "key" "quotree.dev/managed" "operator" "NotIn" "values" (list "true")))) -}}
+{{- end -}}
 {{- range $scope, $selects := $scopes }}
-{{- range $operations := $call.operations }}
+{{- range $operations := ternary (list (list "CREATE")) $call.operations (hasKey $selects "creates") }}
 {{- $updates := has "UPDATE" $operations }}
 {{- $resize := and $updates (eq $call.resource "pods") (eq $call.phase "validate") }}
 - name: {{ $scope }}{{ if not (has "CREATE" $operations) }}-updates{{ end }}.{{ $call.route }}.quotree.dev
