@@ -12,6 +12,7 @@ from cli.convert.kai import convert_kai
 from cli.convert.koordinator.elastic_quotas import convert_elastic_quotas
 from cli.convert.kueue.queues import convert_kueue
 from cli.convert.resource_quota import convert_resource_quotas
+from cli.convert.runai import convert_runai, read_runai
 from cli.convert.slurm.accounts import convert_slurm
 from cli.convert.slurm.records import read_slurm
 from cli.convert.volcano.queues import convert_queues
@@ -32,12 +33,14 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
 
     Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
     ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano and KAI, the ConfigMap of YuniKorn,
-    ResourceQuotas, and what Slurm's sacctmgr prints: `dump`, and `show assoc` and `show qos` with --parsable2. What
-    cannot be carried over, and what behaves differently, is listed on standard error, with file and line; then what
-    `quotree check` says of the result, and which of its workloads would not start. Exit code 1 when the result is not
+    ResourceQuotas, departments and projects as Run:ai's API lists them, and what Slurm's sacctmgr prints (`dump`, and
+    `show assoc` and `show qos` with --parsable2) and its `scontrol show partition` and `show node`. What cannot be
+    carried over, and what behaves differently, is listed on standard error, with file and line; then what `quotree
+    check` says of the result, and which of its workloads would not start. Exit code 1 when the result is not
     legal, 2 when a file cannot be read, when one object is written twice, or when there is nothing to convert.
     """
     slurm, others = read_slurm(files)
+    runai, others = read_runai(others)
     manifests = read_manifests(others)
     made = Conversion()
     made.read_namespaces(manifests)
@@ -47,6 +50,7 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     convert_kai(manifests, made)
     convert_yunikorn(manifests, made)
     convert_slurm(slurm, made)
+    convert_runai(runai, made)
     convert_resource_quotas(manifests, made)
     documents = made.documents()
     if not (documents or made.notes):
