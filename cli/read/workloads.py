@@ -156,7 +156,8 @@ def _submitted(read: WorkloadRead, cluster: NamespaceContexts) -> Iterator[Submi
             placement=workload.placement,
             pods=workload.pods,
             pod_sets=workload.pod_sets,
-            terms=tuple(PodTerms.of(spec, cluster.of(namespace)) for spec in read.specs),
+            # Whom kube-scheduler preempts is said where there is one: by the review.
+            terms=tuple(replace(PodTerms.of(spec, cluster.of(namespace)), preempts=False) for spec in read.specs),
             managed_by=read.job.managed_by if read.job else "",
             manual_selector=read.job is not None and read.job.manual_selector,
         )

@@ -20,6 +20,7 @@ class PriorityClass(View, frozen=True):
     metadata: Metadata = Metadata()
     value: Int32 = 0
     global_default: bool = False
+    preemption_policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +29,21 @@ class Priorities:
 
     by_name: Mapping[str, int] = field(default_factory=lambda: BUILT_IN)
     default: int = 0
+    preempting: frozenset[str] = frozenset()
+    """Those by which kube-scheduler preempts pods that name none."""
 
     @staticmethod
     def of(classes: Iterable[PriorityClass]) -> "Priorities":
         """From the objects. Of several global defaults the lowest counts, as in Kubernetes."""
-        found = {**BUILT_IN}
+        found, listed = {**BUILT_IN}, list(classes)
         defaults = []
-        for each in classes:
+        for each in listed:
             found[each.metadata.name] = each.value
             if each.global_default:
                 defaults.append(each.value)
-        return Priorities(MappingProxyType(found), min(defaults, default=0))
+        default = min(defaults, default=0)
+        preempting = (each for each in listed if each.value > default and each.preemption_policy != "Never")
+        return Priorities(MappingProxyType(found), default, frozenset(each.metadata.name for each in preempting))
 
     def knows(self, name: str) -> bool:
         """Return whether there is a class of that name."""

@@ -49,6 +49,18 @@ WARNED: dict[str, tuple[Mapping[str, Any], list[tuple[str, str]]]] = {
             )
         ],
     ),
+    "class by which the scheduler preempts": (
+        {"group_name": "vision", **pods(priority_class="top", preempts=True)},
+        [
+            (
+                "PreemptsPods",
+                (
+                    "is top: kube-scheduler preempts pods of other groups for it where no node has room; name a class "
+                    "with preemptionPolicy Never, or a priority for the queue alone (quotree.dev/priority)"
+                ),
+            )
+        ],
+    ),
     "run time that is longer than its group's": (
         {"group_name": "counted", "annotations": {"quotree.dev/max-run-time": "25h"}},
         [("RunTimeLonger", "is 25h; group strict lets it run for 24h")],

@@ -42,6 +42,7 @@ from shared.quota.model.rules.workloads.restrictions import (
     check_termination,
     check_use,
     check_workload_priority,
+    warn_preempting_class,
 )
 from shared.quota.model.rules.workloads.submitted_workload import (
     NeverFits,
@@ -252,6 +253,7 @@ WARNINGS: Final = (
     WorkloadRule(("GroupInactive",), warn_group_detached),
     WorkloadRule(("RequestsNotRequired",), warn_requests_absent),
     WorkloadRule(("RunTimeLonger",), warn_run_time_longer),
+    WorkloadRule(("PreemptsPods",), warn_preempting_class),
 )
 
 

@@ -46,6 +46,16 @@ def check_priority_class(workload: SubmittedWorkload, context: WorkloadContext) 
         yield workload.violation("PriorityNotAllowed", workload.pod_field("priority"), message)
 
 
+def warn_preempting_class(workload: SubmittedWorkload, _context: WorkloadContext) -> Iterator[Violation]:
+    """For some PriorityClasses kube-scheduler preempts pods of any group where no node has room; no quota bounds it."""
+    for named in sorted({pod.priority_class for pod in workload.terms if pod.preempts}):
+        message = (
+            f"is {shortened(named)}: kube-scheduler preempts pods of other groups for it where no node has room; "
+            "name a class with preemptionPolicy Never, or a priority for the queue alone (quotree.dev/priority)"
+        )
+        yield workload.violation("PreemptsPods", workload.pod_field("priorityClassName"), message)
+
+
 def check_workload_priority(workload: SubmittedWorkload, context: WorkloadContext) -> Iterator[Violation]:
     """The priority that its label names is in the settings, and one that its group may use."""
     name, path = workload.labels.get(PRIORITY_LABEL), context.tree.path(workload.group)

@@ -31,6 +31,7 @@ class PodTerms:
 
     `termination`: how many seconds they may take to end. `unrequested`: (field, resource) of the containers that do not
     request cpu or memory. `uncountable`: why devices that they request cannot be counted.
+    `preempts`: whether kube-scheduler preempts other pods for them.
     """
 
     priority_class: str = ""
@@ -38,6 +39,7 @@ class PodTerms:
     termination: int = DEFAULT_TERMINATION
     unrequested: tuple[tuple[str, str], ...] = ()
     uncountable: tuple[str, ...] = ()
+    preempts: bool = False
 
     @staticmethod
     def of(spec: PodSpec, around: NamespaceContext) -> "PodTerms":
@@ -49,6 +51,7 @@ class PodTerms:
             DEFAULT_TERMINATION if seconds is None else seconds,
             unrequested(spec, around.limits),
             () if around.devices is None else tuple(around.devices.uncountable(spec.resource_claims)),
+            spec.priority_class_name in around.priorities.preempting,
         )
 
 
