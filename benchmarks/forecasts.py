@@ -38,7 +38,9 @@ from shared.process.settings import load_settings
 from shared.quota.decide.forecast.forecast import Forecast, Foreseen
 from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.simulate.timeline import Arrival, Moment, Timeline
-from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, EndedRun, LeafRunTimes, series_of
+from shared.quota.measure.accounts.leaf_use import run_of
+from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
@@ -53,7 +55,6 @@ OVER: Final = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 MOST_ASKED: Final = 20
 """So many of the workloads that wait at one moment are asked about."""
 DAY: Final = timedelta(days=1)
-MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Seen:
         for each in moment.ended:
             begun = self._latest.get(each.id)
             if begun is not None:
-                run = EndedRun(series_of(each.key), 0, (moment.now - begun) // MILLISECOND, each.run_time.expected)
+                run = run_of(each, (each.key, milliseconds(begun)), milliseconds(moment.now))
                 self.run_times[each.group] = self.run_times.get(each.group, NO_RUN_TIMES).after(run)
         for start in (each for plan in moment.plans for each in plan.starts):
             self._latest[start.workload.id] = moment.now

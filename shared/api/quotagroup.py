@@ -219,11 +219,25 @@ class SeriesRunTimes(View, frozen=True):
     seconds: list[int] = []
 
 
+class PastArrivalStatus(View, frozen=True):
+    """A workload that has ended: when it came, in seconds since 1970; how long it ran; its request, in base units."""
+
+    came: int = 0
+    seconds: int = 0
+    request: dict[str, str] = {}
+    priority: int = 0
+
+
 class RunTimesStatus(View, frozen=True):
-    """How long workloads of a leaf ran. `percents`: of what their owners had expected."""
+    """How long workloads of a leaf ran. `percents`: of what their owners had expected.
+
+    `arrivals`: the latest that came after `arrivals_since`, in seconds since 1970, and have ended.
+    """
 
     workloads: list[SeriesRunTimes] = []
     percents: list[int] = []
+    arrivals: list[PastArrivalStatus] = []
+    arrivals_since: int = 0
 
 
 class BudgetStatus(View, frozen=True):

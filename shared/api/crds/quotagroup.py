@@ -271,6 +271,7 @@ MAX_NAMESPACES: Final = 201
 MAX_REQUESTERS: Final = 200
 MAX_SERIES: Final = 12
 MAX_RUNS: Final = 24
+MAX_ARRIVALS: Final = 48
 
 _NUMBERS: Final = {
     "min": "The effective min: min, scaled down where the mins together are more than there is.",
@@ -319,7 +320,16 @@ def _run_times_schema() -> Schema:
     series = {"series": text("Stands for namespace and prefix of the names.", maxLength=MAX_NAME), "seconds": seconds}
     percents = listing("Of what their owners had expected.", number("One run."), MAX_RUNS)
     workloads = listing("By series of alike workloads.", record("One series.", series), MAX_SERIES)
-    return atomic(record("How long workloads of a leaf ran.", {"workloads": workloads, "percents": percents}))
+    arrival = {
+        "came": number("When it came, in seconds since 1970.", format="int64"),
+        "seconds": number("How long it ran.", format="int64"),
+        "request": shown_amounts("What it requested, in base units."),
+        "priority": number("Its priority.", format="int32"),
+    }
+    arrivals = listing("Workloads that have ended, as they came.", record("One workload.", arrival), MAX_ARRIVALS)
+    since = number("Of what came after this moment and has ended, all are listed.", format="int64")
+    parts = {"workloads": workloads, "percents": percents, "arrivals": arrivals, "arrivalsSince": since}
+    return atomic(record("How long workloads of a leaf ran, and when they came.", parts))
 
 
 def _percent_schema() -> Schema:

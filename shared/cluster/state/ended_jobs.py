@@ -34,7 +34,7 @@ def ended_uses(job: Job, read: Callable[[Job], Workload | None]) -> Iterator[End
         return
     if admission is not None and finished is not None:
         use = _ended(workload, admission.assigned, admission.time, finished)
-        yield use._replace(run=run_of(workload.key, use.start, use.end, workload.run_time.expected))
+        yield use._replace(run=run_of(workload, use.start, use.end))
     if eviction is not None and is_evicted and (admission is None or admission.time > eviction.time):
         yield _evicted(workload, eviction, still_runs=job.has_pods and admission is None)
 

@@ -6,12 +6,11 @@ Job finished, where that is known, else the moment at which no pod of it was see
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from itertools import chain
 from typing import NamedTuple
 
 from shared.quota.measure.accounts.periods import milliseconds
-from shared.quota.measure.accounts.run_times import EndedRun, series_of
+from shared.quota.measure.accounts.run_times import EndedRun, PastArrival, series_of
 from shared.quota.measure.inputs.workload_set import WorkloadSet, amounts_in
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId, namespace_of
 from shared.resources import Amount, FlavorResource
@@ -64,8 +63,8 @@ class _Running:
     idle_since: int | None = None
     was_answered: bool = False
     is_lost: bool = False
-    expected: timedelta | None = None
-    """How long its owner expected it to run."""
+    workload: Workload | None = None
+    """As it was when its use was first seen; None: it had ended by then."""
 
 
 @dataclass(slots=True)
@@ -100,7 +99,7 @@ class LeafUse:
             if after is not None:
                 self._note_loss(gone, after)
             elif not gone.is_lost and (known.kind != "Job" or gone.start[0] in ends):
-                self.runs.append(run_of(known.key, gone.start, end, gone.expected))
+                self.runs.extend(run_of(each, gone.start, end) for each in filter(None, [gone.workload]))
             self._change(gone, end, -1)
             ended[gone.start] = end
 
@@ -160,7 +159,7 @@ class LeafUse:
         begin = now if workload.is_left_over and not is_first else start[1]
         begin = max(self.until, ended.get(start, begin))
         begun = _Running(start, namespace_of(workload.key), uses_of(workload), begin)
-        begun.is_lost, begun.expected = workload.is_left_over, workload.run_time.expected
+        begun.is_lost, begun.workload = workload.is_left_over, workload
         self._running[workload.id] = begun
         self._change(begun, begun.since, 1)
         begun.was_answered = workload.is_answered
@@ -217,9 +216,13 @@ class LeafUse:
                 self.losses.append(LostUse(max(at, self.until + 1), key, amount))
 
 
-def run_of(key: str, start: StartKey, end: int, expected: timedelta | None) -> EndedRun:
-    """Return the run of the workload with this namespace/name from that start to its end."""
-    return EndedRun(series_of(key), end, max(0, end - start[1]), expected)
+def run_of(workload: Workload, start: StartKey, end: int) -> EndedRun:
+    """Return the run of a workload from that start to its end."""
+    took = max(0, end - start[1])
+    came = PastArrival(
+        milliseconds(workload.created) // 1000, max(1, took // 1000), workload.request, workload.priority
+    )
+    return EndedRun(series_of(workload.key), end, took, workload.run_time.expected, came)
 
 
 def used_until(running: _Running, at: int) -> dict[FlavorResource, Amount]:

@@ -1,4 +1,4 @@
-"""How long workloads of a leaf ran: the latest runs that ended by themselves, by series of alike workloads.
+"""How long workloads of a leaf ran: the latest runs that ended by themselves, by series; and when the latest came.
 
 A series is named by a number: who may read a status might not be allowed to know names of workloads.
 
@@ -8,17 +8,31 @@ Forecasts alone read this (docs/specification.md §9.8).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from operator import attrgetter
 from typing import Final, NamedTuple
 from zlib import crc32
+
+from shared.resources import Amount
 
 MAX_PREFIX: Final = 63
 MAX_SERIES: Final = 12
 """So many series of a leaf are kept: those whose runs ended last."""
 MAX_RUNS: Final = 24
 """So many runs of a series are kept: the latest."""
+MAX_ARRIVALS: Final = 48
+"""Of so many workloads of a leaf that have ended it is kept when they came: of those that came last."""
 _MOST_PERCENT: Final = 10_000
 _SECOND: Final = 1000
 _SEPARATORS: Final = "-."
+
+
+class PastArrival(NamedTuple):
+    """A workload that has ended: when it came and how long it ran, in seconds; its request, in base units."""
+
+    came: int
+    took: int
+    request: Mapping[str, Amount]
+    priority: int = 0
 
 
 class EndedRun(NamedTuple):
@@ -28,6 +42,7 @@ class EndedRun(NamedTuple):
     end: int
     took: int
     expected: timedelta | None = None
+    arrival: PastArrival | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +53,10 @@ class LeafRunTimes:
     """series → run times in seconds."""
     percents: tuple[int, ...] = ()
     """How long runs took of what their owners had expected, in percent."""
+    arrivals: tuple[PastArrival, ...] = ()
+    """In their order. All that came after `arrivals_since` and have ended by themselves."""
+    arrivals_since: int = 0
+    """In seconds since 1970; 0: of none it is known when it came."""
 
     def after(self, run: EndedRun) -> "LeafRunTimes":
         """Return this with one more run; the oldest ones are forgotten, and series that have had none for longest."""
@@ -45,10 +64,24 @@ class LeafRunTimes:
         own = (*self.seconds.get(run.series, ()), took)[-MAX_RUNS:]
         seconds = {series: each for series, each in self.seconds.items() if series != run.series} | {run.series: own}
         kept = dict([*seconds.items()][-MAX_SERIES:])
+        return LeafRunTimes(kept, self._percents_after(run, took), *self._arrivals_after(run))
+
+    def _percents_after(self, run: EndedRun, took: int) -> tuple[int, ...]:
         if run.expected is None:
-            return LeafRunTimes(kept, self.percents)
+            return self.percents
         percent = min(max(1, took * 100 // max(1, run.expected // timedelta(seconds=1))), _MOST_PERCENT)
-        return LeafRunTimes(kept, (*self.percents, percent)[-MAX_RUNS:])
+        return (*self.percents, percent)[-MAX_RUNS:]
+
+    def _arrivals_after(self, run: EndedRun) -> tuple[tuple[PastArrival, ...], int]:
+        if run.arrival is None:
+            return self.arrivals, self.arrivals_since
+        # What came before the first end that is seen might have ended unseen.
+        since = self.arrivals_since or run.end // _SECOND
+        if run.arrival.came <= since:
+            return self.arrivals, since
+        ordered = sorted((*self.arrivals, run.arrival), key=attrgetter("came"))
+        forgotten = ordered[:-MAX_ARRIVALS]
+        return tuple(ordered[-MAX_ARRIVALS:]), forgotten[-1].came if forgotten else since
 
 
 RunTimes = Mapping[str, LeafRunTimes]

@@ -11,6 +11,7 @@ from shared.api.quotagroup import (
     FlavorAccount,
     FlavorUse,
     NamespaceAccount,
+    PastArrivalStatus,
     PeriodAccountStatus,
     QuotaGroupStatus,
     RunTimesStatus,
@@ -18,7 +19,7 @@ from shared.api.quotagroup import (
 )
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
-from shared.quota.measure.accounts.run_times import LeafRunTimes, RunTimes
+from shared.quota.measure.accounts.run_times import LeafRunTimes, PastArrival, RunTimes
 from shared.resources import Amount, FlavorResource
 
 _PARTS = ("used", "borrowed", "lent", "lost")
@@ -36,7 +37,9 @@ def read_account(status: QuotaGroupStatus) -> GroupAccount:
 def read_run_times(status: QuotaGroupStatus) -> LeafRunTimes:
     """Return the run times in a status."""
     written = status.run_times
-    return LeafRunTimes({each.series: tuple(each.seconds) for each in written.workloads}, tuple(written.percents))
+    seconds = {each.series: tuple(each.seconds) for each in written.workloads}
+    arrivals = tuple(_read_arrival(each) for each in written.arrivals)
+    return LeafRunTimes(seconds, tuple(written.percents), arrivals, written.arrivals_since)
 
 
 def run_times_of(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> RunTimes:
@@ -47,7 +50,18 @@ def run_times_of(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> RunTimes:
 def write_run_times(run_times: LeafRunTimes) -> RunTimesStatus:
     """Return the run times as a status has them."""
     workloads = [SeriesRunTimes(series, list(seconds)) for series, seconds in run_times.seconds.items()]
-    return RunTimesStatus(workloads, list(run_times.percents))
+    arrivals = [*map(_write_arrival, run_times.arrivals)]
+    return RunTimesStatus(workloads, list(run_times.percents), arrivals, run_times.arrivals_since)
+
+
+def _write_arrival(past: PastArrival) -> PastArrivalStatus:
+    request = {name: str(amount) for name, amount in past.request.items()}
+    return PastArrivalStatus(past.came, past.took, request, past.priority)
+
+
+def _read_arrival(written: PastArrivalStatus) -> PastArrival:
+    request = {name: int(text) for name, text in written.request.items() if text.isascii() and text.isdigit()}
+    return PastArrival(written.came, written.seconds, request, written.priority)
 
 
 def write_account(account: GroupAccount) -> tuple[list[PeriodAccountStatus], datetime | None]:

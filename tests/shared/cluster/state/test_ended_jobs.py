@@ -54,8 +54,9 @@ def use(end: float, evicted: float | None = None) -> EndedUse:
 
 def ran(end: float, start: float = 1.25) -> EndedUse:
     """That of a Job that finished."""
+    seen = Workload("ns/x", "vision", {"cpu": 6000}, after(0), after(0))
     found = use(end)._replace(start=("u", milliseconds(after(start))))
-    return found._replace(run=run_of("ns/x", found.start, found.end, None))
+    return found._replace(run=run_of(seen, found.start, found.end))
 
 
 LATER = {"time": "2026-01-01T00:00:30Z", "flavors": {"cpu": "a100"}}

@@ -5,6 +5,7 @@ from datetime import UTC, timedelta
 
 import pytest
 
+from shared.api.crds.quotagroup import MAX_ARRIVALS as STORED_ARRIVALS
 from shared.api.crds.quotagroup import MAX_RUNS as STORED_RUNS
 from shared.api.crds.quotagroup import MAX_SERIES as STORED_SERIES
 from shared.api.owner_settings import OwnRunTime
@@ -13,18 +14,20 @@ from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.leaf_use import EndedUse
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import (
+    MAX_ARRIVALS,
     MAX_RUNS,
     MAX_SERIES,
     NO_RUN_TIMES,
     EndedRun,
     LeafRunTimes,
+    PastArrival,
     percent_quantiles,
     series_of,
 )
 from shared.quota.measure.accounts.written_accounts import read_run_times, run_times_of, write_run_times
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, evicting, running, world
+from tests.builders import NOW, after, evicting, pending, running, world
 
 TREE = "root 16\n  p 8\n    a 8"
 HOUR = timedelta(hours=1)
@@ -34,6 +37,11 @@ def new_book() -> AccountBook:
     book = AccountBook(UTC)
     book.start({}, ())
     return book
+
+
+def seconds(after_now: float) -> int:
+    """A moment in seconds since 1970."""
+    return milliseconds(after(after_now)) // 1000
 
 
 def end(book: AccountBook, found: World, workload: Workload, at: float, *, finished: bool = True) -> World:
@@ -51,7 +59,7 @@ def test_run_of_a_finished_job_is_kept_by_its_prefix_and_by_what_was_expected() 
     found = world(TREE, [job])
     book.after(found, NOW)
     end(book, found, job, 2700)
-    assert book.accounts["a"].run_times == LeafRunTimes({series_of("ns/train-8"): (2700,)}, (75,))
+    assert book.accounts["a"].run_times == LeafRunTimes({series_of("ns/train-8"): (2700,)}, (75,), (), seconds(2700))
     assert book.accounts["p"].run_times == NO_RUN_TIMES
 
 
@@ -75,7 +83,7 @@ def test_run_of_a_pod_ends_with_its_last_pod() -> None:
     found = world(TREE, [pod])
     book.after(found, NOW)
     end(book, found, pod, 60, finished=False)
-    assert book.accounts["a"].run_times == LeafRunTimes({series_of("ns/notebook"): (60,)})
+    assert book.accounts["a"].run_times == LeafRunTimes({series_of("ns/notebook"): (60,)}, (), (), seconds(60))
 
 
 def test_new_leader_goes_on_and_counts_no_run_twice() -> None:
@@ -90,7 +98,7 @@ def test_new_leader_goes_on_and_counts_no_run_twice() -> None:
     second.start(first.accounts, [known, missed])
     second.after(empty, after(400))
     second.after(empty, after(470))
-    assert second.accounts["a"].run_times == LeafRunTimes({series_of("ns/x"): (60,), "y": (10,)})
+    assert second.accounts["a"].run_times == LeafRunTimes({series_of("ns/x"): (60,), "y": (10,)}, (), (), seconds(60))
 
 
 def test_latest_runs_and_prefixes_are_kept() -> None:
@@ -101,11 +109,43 @@ def test_latest_runs_and_prefixes_are_kept() -> None:
     for number in range(MAX_SERIES):
         found = found.after(EndedRun(f"p{number}", 0, 400))
     assert (len(found.seconds), "old" in found.seconds, found.seconds["p0"]) == (MAX_SERIES, False, (1,))
-    assert (MAX_SERIES, MAX_RUNS) == (STORED_SERIES, STORED_RUNS)
+    assert (MAX_SERIES, MAX_RUNS, MAX_ARRIVALS) == (STORED_SERIES, STORED_RUNS, STORED_ARRIVALS)
+
+
+def arrived(found: LeafRunTimes, came: int, end: int) -> LeafRunTimes:
+    return found.after(EndedRun("", end * 1000, 1000, arrival=PastArrival(came, 1, {"cpu": 1})))
+
+
+def test_all_that_came_since_a_moment_and_has_ended_is_kept() -> None:
+    # Whatever came before the first end that is seen might have ended unseen.
+    found = arrived(NO_RUN_TIMES, 100, 200)
+    found = arrived(arrived(arrived(found, 150, 300), 250, 310), 220, 320)
+    assert (found.arrivals_since, [each.came for each in found.arrivals]) == (200, [220, 250])
+    for came in range(1001, 1001 + MAX_ARRIVALS):
+        found = arrived(found, came, 9000)
+    assert (found.arrivals_since, [each.came for each in found.arrivals]) == (
+        250, [*range(1001, 1001 + MAX_ARRIVALS)],
+    )  # fmt: skip
+    assert arrived(found, 240, 9999).arrivals == found.arrivals
+
+
+def test_workload_that_came_after_the_first_end_is_kept_with_its_size() -> None:
+    book, first = new_book(), running("a", 1, "first")
+    second = replace(pending("a", 3, "second"), created=after(100), priority=4)
+    found = world(TREE, [first])
+    book.after(found, NOW)
+    found = end(book, found, first, 60)
+    found = found.with_changes([(None, second)])
+    begun = replace(running("a", 3, "second"), created=after(100), priority=4)
+    begun = replace(begun, admission=replace(begun.admission, since=after(150)) if begun.admission else None)
+    found = found.with_changes([(second, begun)])
+    book.after(found, after(150))
+    end(book, found, begun, 450)
+    assert book.accounts["a"].run_times.arrivals == (PastArrival(seconds(100), 300, begun.request, 4),)
 
 
 def test_run_times_are_read_back_from_a_status() -> None:
-    found = LeafRunTimes({"1a2b3c4d": (60, 70), "": (5,)}, (75,))
+    found = LeafRunTimes({"1a2b3c4d": (60, 70), "": (5,)}, (75,), (PastArrival(1000, 60, {"cpu": 500}, 7),), 900)
     status = QuotaGroupStatus(run_times=write_run_times(found))
     assert (read_run_times(status), read_run_times(QuotaGroupStatus())) == (found, NO_RUN_TIMES)
     assert run_times_of([("a", status), ("b", QuotaGroupStatus())]) == {"a": found}
