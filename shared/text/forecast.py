@@ -9,6 +9,7 @@ ASSUMES: Final = {
     "DeclaredRunTimes": "declared run times",
     "PastRunTimes": "past run times",
     "RunTimeLimits": "run-time limits",
+    "RecentArrivals": "that as much comes as of late",
     "PaceOfItsGroup": "the pace of its group",
 }
 """On what a forecast rests → how that is called."""

@@ -7,11 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from shared.api.durations import later
 from shared.json_data import Json
-from shared.quota.decide.forecast.run_ahead import PARTS, Expectations, RunAhead, RunSteps, run_ahead
+from shared.quota.decide.forecast.run_ahead import PARTS, Beginning, Expectations, RunAhead, RunSteps, run_ahead
 from shared.quota.decide.forecast.run_times import PERCENT, RUNS, Basis, expected
 from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
@@ -108,9 +109,9 @@ class Forecast:
         cache = CycleCache()
         if asked:
             plan(given, cache)
+        start = Beginning(given, cache, self._expectations, known)
         self._runs: list[RunAhead] = [
-            run_ahead(given, cache, self._expectations, asked, RunSteps(run, most_steps // RUNS))
-            for run in range(RUNS if asked else 0)
+            run_ahead(start, asked, RunSteps(run, most_steps // RUNS)) for run in range(RUNS if asked else 0)
         ]
 
     def of(self, workload: Workload) -> Foreseen | NotForeseen:
@@ -120,16 +121,18 @@ class Forecast:
             times = [each.at for each in found]
             bases = frozenset().union(*(each.bases for each in found))
             before = self._places.get(workload.id, 0)
-            # Changes are up to a part of the time from now on late in the runs, and a moment late in a cluster.
-            earliest = self._now + (min(times) - self._now) * PARTS / (PARTS + 1)
-            return Foreseen(earliest, later(max(times), MOMENT), bases, before, max(each.endless for each in found))
+            # Changes are up to half a part of the time from now on early or late in the runs.
+            halves, after = 2 * PARTS + 1, [each - self._now for each in (min(times), max(times))]
+            earliest = self._now + after[0] * (halves - 1) / halves
+            latest = later(self._now, after[1] * (halves + 1) / halves + MOMENT)
+            return Foreseen(earliest, latest, bases, before, max(each.endless for each in found))
         is_cut = any(run.is_cut for run in self._runs)
         because = Unforeseen.TOO_FAR if is_cut else Unforeseen.NOT_IN_EVERY_RUN
         if self._has_endless:
             because = Unforeseen.RUN_TIMES_UNKNOWN
         return NotForeseen(because, self._endless, len(found))
 
-    @property
+    @cached_property
     def _has_endless(self) -> bool:
         return self._endless > 0 or any(each not in self._expectations for each in self._places)
 

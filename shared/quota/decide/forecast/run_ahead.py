@@ -1,4 +1,4 @@
-"""One run ahead: workloads end after the run times drawn for them, nothing new comes, and the engine decides.
+"""One run ahead: workloads end after the run times drawn for them, others like them come, and the engine decides.
 
 See docs/specification.md §9.8.
 """
@@ -6,13 +6,15 @@ See docs/specification.md §9.8.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, merge
 from typing import Final, NamedTuple
 
 from shared.api.durations import later
+from shared.quota.decide.forecast.arrivals import arrivals, is_drawn
 from shared.quota.decide.forecast.run_times import Basis, Expectation, draw
-from shared.quota.decide.simulate.timeline import Moment, TimedEdit, Timeline
+from shared.quota.decide.simulate.timeline import Arrival, Moment, TimedEdit, Timeline
 from shared.quota.decide.state.cycle_cache import CycleCache
+from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.in_force import next_border
@@ -24,7 +26,8 @@ PARTS: Final = 20
 """What changes within such a part of the time from now on is decided on together."""
 
 _GROUPS: Final = 20
-"""In a tree of so many groups, a cycle without a start counts as two steps: it costs more the larger the tree is."""
+_WAITING: Final = 80
+"""A cycle counts as one more step for so many groups, and for so many workloads that wait: it costs more then."""
 
 Expectations = Mapping[WorkloadId, Expectation]
 """What is known of the runs of workloads; those of unknown run time are not in it, and do not end."""
@@ -45,6 +48,15 @@ class RunSteps(NamedTuple):
     most: int
 
 
+class Beginning(NamedTuple):
+    """From what all runs begin. `cache`: that of a plan made from `given`; `known`: run times of the past."""
+
+    given: Snapshot
+    cache: CycleCache
+    expectations: Expectations
+    known: RunTimes
+
+
 class RunAhead:
     """What one run shows."""
 
@@ -57,22 +69,24 @@ class RunAhead:
         admitted = (each for leaf in given.leaves.values() for each in leaf.admitted)
         self._endless = sum(each.id not in expectations for each in admitted)
 
-    def record(self, moment: Moment) -> None:
-        """Keep what starts at this moment."""
+    def record(self, moment: Moment, *, any_came: bool) -> None:
+        """Keep what starts at this moment. `any_came`: whether workloads have come that were drawn."""
+        if any_came:
+            self._bases |= {Basis.ARRIVALS}
         ended = {self._expectations[each.id].basis for each in moment.ended if each.id in self._expectations}
         if not ended <= self._bases:
             self._bases |= ended
         for start in (each for plan in moment.plans for each in plan.starts):
-            if start.workload.id not in self.starts:
+            if start.workload.id not in self.starts and not is_drawn(start.workload):
                 self.starts[start.workload.id] = ForeseenStart(moment.now, self._bases, self._endless)
                 self._endless += start.workload.id not in self._expectations
 
-    def cut_short(self, moment: Moment, run_times: Mapping[WorkloadId, timedelta], until: datetime) -> None:
+    def cut_short(self, given: Snapshot, run_times: Mapping[WorkloadId, timedelta], until: datetime) -> None:
         """End the run here. What waits then starts in the room that its leaf has now, one after another."""
         self.is_cut = True
-        for leaf in moment.snapshot.leaves.values():
-            for workload_id, at in _in_order(leaf, moment.now, run_times):
-                if workload_id not in self.starts and at <= until:
+        for leaf in given.leaves.values():
+            for workload_id, at in _in_order(leaf, given.now, run_times):
+                if workload_id in self._expectations and workload_id not in self.starts and at <= until:
                     bases = self._bases | {self._expectations[workload_id].basis, Basis.PACE}
                     self.starts[workload_id] = ForeseenStart(at, bases, self._endless)
 
@@ -104,27 +118,60 @@ def _in_order(
         heappush(ends, (later(now, run_times[workload.id]), workload.id, workload.request))
 
 
-def run_ahead(
-    given: Snapshot, cache: CycleCache, expectations: Expectations, wanted: Collection[WorkloadId], steps: RunSteps
-) -> RunAhead:
-    """Run the engine ahead from `given` until all `wanted` have started, for at most so many steps.
-
-    `cache`: that of a plan made from `given`.
-    """
-    run_times = _drawn(given, expectations, steps.run)
-    found, left, taken = RunAhead(given, expectations), set(wanted), 0
-    cycle = 1 + len(given.tree.groups) // _GROUPS
-    timeline, until = Timeline(given.world, given.now, run_times, given, cache.copy()), later(given.now, FARTHEST)
-    for moment in timeline.live(_borders(given), until, parts=PARTS):
-        found.record(moment)
-        left -= {start.workload.id for plan in moment.plans for start in plan.starts}
+def run_ahead(start: Beginning, wanted: Collection[WorkloadId], steps: RunSteps) -> RunAhead:
+    """Run the engine ahead until all `wanted` have started, for at most so many steps."""
+    given = start.given
+    run_times, until = _drawn(given, start.expectations, steps.run), later(given.now, FARTHEST)
+    found, left, coming = RunAhead(given, start.expectations), set(wanted), _Coming(start, run_times, steps)
+    taken = _cycle(given)
+    if taken > steps.most:
+        found.cut_short(given, run_times, until)
+        return found
+    timeline = Timeline(given.world, given.now, run_times, given, start.cache.copy())
+    for moment in timeline.live(coming.events(until), until, parts=PARTS):
+        found.record(moment, any_came=coming.count > 0)
+        left -= {each.workload.id for plan in moment.plans for each in plan.starts}
         if not left:
             break
+        cycle = _cycle(moment.snapshot)
         taken += cycle + sum(cycle + len(plan.starts) + len(plan.evictions) for plan in moment.plans)
-        if taken >= steps.most:
-            found.cut_short(moment, run_times, until)
+        if max(taken, coming.count) >= steps.most:
+            found.cut_short(moment.snapshot, run_times, until)
             break
     return found
+
+
+def _cycle(given: Snapshot) -> int:
+    """Return as how many steps a cycle counts."""
+    waiting = sum(len(leaf.pending) for leaf in given.leaves.values())
+    return 1 + len(given.tree.groups) // _GROUPS + waiting // _WAITING
+
+
+class _Coming:
+    """What comes in one run: workloads, and the moments at which another tree is in force."""
+
+    def __init__(self, start: Beginning, run_times: dict[WorkloadId, timedelta], steps: RunSteps) -> None:
+        """`run_times`: receives those of what comes."""
+        self.count = 0
+        """So many workloads have come."""
+        self._start = start
+        self._run_times = run_times
+        self._steps = steps
+
+    def events(self, until: datetime) -> Iterator[Arrival | TimedEdit]:
+        """Yield it all in order."""
+        borders: Iterator[Arrival | TimedEdit] = _borders(self._start.given)
+        yield from merge(borders, self._arrivals(until), key=lambda each: each.at)
+
+    def _arrivals(self, until: datetime) -> Iterator[Arrival]:
+        start = self._start
+        for each in arrivals(start.given, start.known, start.expectations, self._steps.run):
+            if each.at > until or self.count >= self._steps.most:
+                return
+            if each.run_time is not None:
+                self._run_times[each.workload.id] = each.run_time
+            yield each
+            self.count += 1
 
 
 def _drawn(given: Snapshot, expectations: Expectations, run: int) -> dict[WorkloadId, timedelta]:

@@ -35,6 +35,7 @@ class Basis(StrEnum):
     DECLARED = "DeclaredRunTimes"
     PAST = "PastRunTimes"
     LIMITS = "RunTimeLimits"
+    ARRIVALS = "RecentArrivals"
     PACE = "PaceOfItsGroup"
 
 

@@ -109,7 +109,8 @@ class Timeline:
         """Yield each moment at which something changed, up to `until`.
 
         What comes within `gathered` of the first change is decided on together, as a cluster gathers its changes. With
-        `parts`, also what comes within one such part of the time since the beginning.
+        `parts`, also what ends within one such part of the time since the beginning; it is decided on in the middle
+        of that, so that starts are neither early nor late in the mean.
         """
         coming = _Coming(events)
         while True:
@@ -117,8 +118,10 @@ class Timeline:
             if begin is None or begin > until:
                 return
             wait = gathered if parts is None else max(gathered, (begin - self._begin) / parts)
-            now = begin if begin == self._wake_at else later(begin, wait)
-            ended = [*self._end_runs(now)]
+            if begin == self._wake_at:
+                wait = timedelta()
+            now = later(begin, wait if parts is None else wait / 2)
+            ended = [*self._end_runs(later(begin, wait))]
             for event in coming.take(now):
                 ended += self._apply(event)
             yield self._decide(now, tuple(ended))
