@@ -219,13 +219,16 @@ class SeriesRunTimes(View, frozen=True):
     seconds: list[int] = []
 
 
-class PastArrivalStatus(View, frozen=True):
-    """A workload that has ended: when it came, in seconds since 1970; how long it ran; its request, in base units."""
+class PastArrivalsStatus(View, frozen=True):
+    """Workloads that have ended with the same request, in base units, and the same priority.
 
-    came: int = 0
-    seconds: int = 0
+    When each came, in seconds since 1970, and how long it ran.
+    """
+
     request: dict[str, str] = {}
     priority: int = 0
+    came: list[int] = []
+    seconds: list[int] = []
 
 
 class RunTimesStatus(View, frozen=True):
@@ -236,7 +239,7 @@ class RunTimesStatus(View, frozen=True):
 
     workloads: list[SeriesRunTimes] = []
     percents: list[int] = []
-    arrivals: list[PastArrivalStatus] = []
+    arrivals: list[PastArrivalsStatus] = []
     arrivals_since: int = 0
 
 

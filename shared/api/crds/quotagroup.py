@@ -321,12 +321,13 @@ def _run_times_schema() -> Schema:
     percents = listing("Of what their owners had expected.", number("One run."), MAX_RUNS)
     workloads = listing("By series of alike workloads.", record("One series.", series), MAX_SERIES)
     arrival = {
-        "came": number("When it came, in seconds since 1970.", format="int64"),
-        "seconds": number("How long it ran.", format="int64"),
-        "request": shown_amounts("What it requested, in base units."),
-        "priority": number("Its priority.", format="int32"),
+        "request": shown_amounts("What each requested, in base units."),
+        "priority": number("Their priority.", format="int32"),
+        "came": listing("When each came, in seconds since 1970.", number("One.", format="int64"), MAX_ARRIVALS),
+        "seconds": listing("How long each ran.", number("One run.", format="int64"), MAX_ARRIVALS),
     }
-    arrivals = listing("Workloads that have ended, as they came.", record("One workload.", arrival), MAX_ARRIVALS)
+    alike = record("Those with the same request and priority.", arrival)
+    arrivals = listing("Workloads that have ended.", alike, MAX_ARRIVALS)
     since = number("Of what came after this moment and has ended, all are listed.", format="int64")
     parts = {"workloads": workloads, "percents": percents, "arrivals": arrivals, "arrivalsSince": since}
     return atomic(record("How long workloads of a leaf ran, and when they came.", parts))

@@ -79,7 +79,10 @@ class LeafRunTimes:
         since = self.arrivals_since or run.end // _SECOND
         if run.arrival.came <= since:
             return self.arrivals, since
-        ordered = sorted((*self.arrivals, run.arrival), key=attrgetter("came"))
+        # Alike workloads share one request: arrivals of thousands of leaves are held in memory.
+        known = (each.request for each in self.arrivals if each.request == run.arrival.request)
+        arrival = run.arrival._replace(request=next(known, run.arrival.request))
+        ordered = sorted((*self.arrivals, arrival), key=attrgetter("came"))
         forgotten = ordered[:-MAX_ARRIVALS]
         return tuple(ordered[-MAX_ARRIVALS:]), forgotten[-1].came if forgotten else since
 

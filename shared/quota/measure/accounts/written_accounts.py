@@ -3,15 +3,16 @@
 See docs/specification.md §9.7.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from operator import attrgetter
 
 from shared.api.json.reading import aware
 from shared.api.quotagroup import (
     FlavorAccount,
     FlavorUse,
     NamespaceAccount,
-    PastArrivalStatus,
+    PastArrivalsStatus,
     PeriodAccountStatus,
     QuotaGroupStatus,
     RunTimesStatus,
@@ -38,8 +39,8 @@ def read_run_times(status: QuotaGroupStatus) -> LeafRunTimes:
     """Return the run times in a status."""
     written = status.run_times
     seconds = {each.series: tuple(each.seconds) for each in written.workloads}
-    arrivals = tuple(_read_arrival(each) for each in written.arrivals)
-    return LeafRunTimes(seconds, tuple(written.percents), arrivals, written.arrivals_since)
+    arrivals = sorted((each for alike in written.arrivals for each in _read_arrivals(alike)), key=attrgetter("came"))
+    return LeafRunTimes(seconds, tuple(written.percents), tuple(arrivals), written.arrivals_since)
 
 
 def run_times_of(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> RunTimes:
@@ -50,18 +51,26 @@ def run_times_of(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> RunTimes:
 def write_run_times(run_times: LeafRunTimes) -> RunTimesStatus:
     """Return the run times as a status has them."""
     workloads = [SeriesRunTimes(series, list(seconds)) for series, seconds in run_times.seconds.items()]
-    arrivals = [*map(_write_arrival, run_times.arrivals)]
-    return RunTimesStatus(workloads, list(run_times.percents), arrivals, run_times.arrivals_since)
+    return RunTimesStatus(
+        workloads, list(run_times.percents), [*_write_arrivals(run_times.arrivals)], run_times.arrivals_since
+    )
 
 
-def _write_arrival(past: PastArrival) -> PastArrivalStatus:
-    request = {name: str(amount) for name, amount in past.request.items()}
-    return PastArrivalStatus(past.came, past.took, request, past.priority)
+def _write_arrivals(arrivals: Iterable[PastArrival]) -> Iterator[PastArrivalsStatus]:
+    """Yield them by request and priority: a status is held in memory, and many workloads are alike."""
+    alike: dict[tuple[int, frozenset[tuple[str, Amount]]], list[PastArrival]] = {}
+    for each in arrivals:
+        alike.setdefault((each.priority, frozenset(each.request.items())), []).append(each)
+    for own in alike.values():
+        request = {name: str(amount) for name, amount in own[0].request.items()}
+        came, seconds = [each.came for each in own], [each.took for each in own]
+        yield PastArrivalsStatus(request, own[0].priority, came, seconds)
 
 
-def _read_arrival(written: PastArrivalStatus) -> PastArrival:
-    request = {name: int(text) for name, text in written.request.items() if text.isascii() and text.isdigit()}
-    return PastArrival(written.came, written.seconds, request, written.priority)
+def _read_arrivals(alike: PastArrivalsStatus) -> Iterator[PastArrival]:
+    request = {name: int(text) for name, text in alike.request.items() if text.isascii() and text.isdigit()}
+    for came, seconds in zip(alike.came, alike.seconds, strict=False):
+        yield PastArrival(came, seconds, request, alike.priority)
 
 
 def write_account(account: GroupAccount) -> tuple[list[PeriodAccountStatus], datetime | None]:

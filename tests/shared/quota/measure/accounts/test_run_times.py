@@ -29,6 +29,9 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, evicting, pending, running, world
 
+ARRIVALS = (
+    PastArrival(1000, 60, {"cpu": 500}, 7), PastArrival(1001, 70, {"cpu": 500}), PastArrival(1002, 80, {"cpu": 500}, 7),
+)  # fmt: skip
 TREE = "root 16\n  p 8\n    a 8"
 HOUR = timedelta(hours=1)
 
@@ -145,7 +148,7 @@ def test_workload_that_came_after_the_first_end_is_kept_with_its_size() -> None:
 
 
 def test_run_times_are_read_back_from_a_status() -> None:
-    found = LeafRunTimes({"1a2b3c4d": (60, 70), "": (5,)}, (75,), (PastArrival(1000, 60, {"cpu": 500}, 7),), 900)
+    found = LeafRunTimes({"1a2b3c4d": (60, 70), "": (5,)}, (75,), ARRIVALS, 900)
     status = QuotaGroupStatus(run_times=write_run_times(found))
     assert (read_run_times(status), read_run_times(QuotaGroupStatus())) == (found, NO_RUN_TIMES)
     assert run_times_of([("a", status), ("b", QuotaGroupStatus())]) == {"a": found}
