@@ -1,16 +1,19 @@
-"""A declared run time as its owner meets it: refused with a remedy, stopped at the end, resumed by the hold label."""
+"""Run times that owners declare: refused with a remedy, stopped at the end, resumed by the hold label."""
 
 import json
 from typing import Any
 
+import pytest
+
 from tests.e2e.kubectl_steps import Asking, Object, job
 
 RUN_TIME = "quotree.dev/max-run-time"
+EXPECTED = "quotree.dev/expected-run-time"
 
 
-def limited(name: str, run_time: str, **spec: Any) -> Object:
-    made = job(name, "vision", 1, **spec)
-    made["metadata"]["annotations"] = {RUN_TIME: run_time}
+def limited(name: str, run_time: str, annotation: str = RUN_TIME) -> Object:
+    made = job(name, "vision", 1)
+    made["metadata"]["annotations"] = {annotation: run_time}
     return made
 
 
@@ -18,10 +21,11 @@ def note(ask: Asking, name: str, annotation: str) -> Any:
     return json.loads(ask.job(name)["metadata"]["annotations"].get(f"quotree.dev/{annotation}", "{}"))
 
 
-def test_run_time_that_is_none_is_refused_with_what_to_write(ask: Asking) -> None:
-    answer = ask.apply(limited("wrong", "8"))
+@pytest.mark.parametrize("annotation", [RUN_TIME, EXPECTED])
+def test_run_time_that_is_none_is_refused_with_what_to_write(ask: Asking, annotation: str) -> None:
+    answer = ask.apply(limited("wrong", "8", annotation))
     assert answer.returncode == 1
-    where = f"Job 'wrong' metadata.annotations[{RUN_TIME}]"
+    where = f"Job 'wrong' metadata.annotations[{annotation}]"
     expected = f"{where}: is '8'; write a duration of at least 1s, such as 8h (BadAnnotation)"
     assert expected in answer.stderr
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from cli.commands import report
 from shared.api.json.patches import add, test
 from shared.api.names import API_VERSION
+from shared.quota.measure.accounts.run_times import series_of
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
 
 pytestmark = pytest.mark.timeout(500)
@@ -74,6 +75,13 @@ def test_accounts_are_the_times_of_the_jobs_over_killed_leaders(q: Quotree) -> N
     assert {each["namespace"] for each in own} == {"default"}
     assert sum(int(flavor["used"]["cpu"]) for each in own for flavor in each["flavors"]) == amount(q, "vision")
     assert reported(q) == {name: amount(q, name) for name in groups}
+    run_times = q.group_status("vision")["runTimes"]
+    assert {each["series"]: each["seconds"] for each in run_times["workloads"]} == {
+        series_of(f"default/{name}"): [used_by(q.get_job(name), 1) // MILLI_CPU // 1000]
+        for name in ("one", "long", "last")
+    }
+    created = milliseconds(q.get_job("last")["metadata"]["creationTimestamp"]) // 1000
+    assert created in [each for alike in run_times["arrivals"] for each in alike["came"]]
 
 
 def reported(q: Quotree) -> dict[str, int]:
