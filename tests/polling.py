@@ -6,4 +6,4 @@ def pause_after(passed: float) -> float:
 
     The longer it takes, the less often: what asks all the time slows what it waits for.
     """
-    return min(max(0.03, passed / 20), 0.3)
+    return min(max(0.05, passed / 10), 0.5)

@@ -16,7 +16,7 @@ NODES = tuple(
     NodeSpec(f"{model}-0", labels={"model": model}, allocatable={"cpu": "4", "memory": "64Gi"})
     for model in ("a100", "t4")
 )
-ELECTION = {"namespace": "quotree-system", "leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "250ms"}
+ELECTION = {"namespace": "quotree-system", "leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "1s"}
 
 
 @pytest.fixture(scope="package")

@@ -110,7 +110,7 @@ class Operator:
         self._rest.close()
 
     def _run(self) -> None:
-        while not self._ends.wait(0.1):
+        while not self._ends.wait(0.25):
             # A loaded API server might not answer in time: then it looks again.
             with suppress(ConnectionError):
                 gadgets, pods = self._rest.request("GET", PATH), self._rest.request("GET", PODS)

@@ -113,7 +113,7 @@ class Quotree:
                 "namespace": NAMESPACE,
                 "leaseDuration": f"{self.lease_seconds}s",
                 "renewDeadline": f"{self.lease_seconds * 2 // 3}s",
-                "retryPeriod": "250ms",
+                "retryPeriod": "1s",
                 **self.election,
             },
             "health": {"host": "127.0.0.1", "port": 0},
