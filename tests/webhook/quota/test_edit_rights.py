@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -11,6 +12,7 @@ from shared.api.review import Review, ReviewedKind, ReviewOperation, User
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.rules import Context, check_change
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
+from shared.quota.model.workload import Workload
 from tests.builders import NOW, pending, world
 from tests.trees import GPU, KEY, group, tree
 from webhook.quota.edit_rights import CONTROL_PLANE, EditRights
@@ -131,12 +133,17 @@ def is_below(now: Tree, state: Group) -> bool:
     return False
 
 
+@cache
+def all_it_could_have(leaf: str) -> list[Workload]:
+    return [pending(leaf, size, f"{leaf}-{at}") for at, size in enumerate(SIZES)]
+
+
 def outside(now: Tree) -> Mapping[str, list[int]]:
     """The numbers of each group outside while every leaf wants all that it could have, and `divided`, too."""
     probe = Group("probe", "divided", quotas=(Entry("default", min={GPU: 0}),))
     loaded = now.with_group(probe)
     leaves = [name for name, each in sorted(loaded.groups.items()) if not each.is_parent]
-    wanted = [pending(name, size, f"{name}-{at}") for name in leaves for at, size in enumerate(SIZES)]
+    wanted = [each for name in leaves for each in all_it_could_have(name)]
     numbers = measure(world(loaded, wanted), NOW).numbers
     return {
         name: [getattr(numbers[name][KEY], field) for field in FIELDS]
