@@ -66,9 +66,10 @@ async def test_an_override_that_has_ended_does_not_keep_its_group_from_being_edi
     past = override(5, now - timedelta(days=2), now - timedelta(days=1))
     code, text = await answer(client.patch_merge(QUOTA_GROUPS, "a", says(overrides=[past])))
     assert (code, "has passed: it is " in text, "(OverrideInPast)" in text) == (422, True, True)
-    short = override(5, now - timedelta(days=2), now + timedelta(seconds=4))
+    end = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=8)
+    short = override(5, now - timedelta(days=2), end)
     assert await answer(client.patch_merge(QUOTA_GROUPS, "a", says(overrides=[short]))) == (0, "")
-    await asyncio.sleep(6)
+    await asyncio.sleep((end - datetime.now(UTC)).total_seconds() + 1)
     edited = says(quotas=[{"min": {"gpu": 3}}], overrides=[short, override(6)])
     assert await answer(client.patch_merge(QUOTA_GROUPS, "a", edited)) == (0, "")
 
