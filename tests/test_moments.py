@@ -5,7 +5,7 @@ declaration types as something else, such as seconds of a monotonic clock, is ne
 """
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,9 @@ HELPER = ROOT / "shared" / "api" / "durations.py"
 Names = frozenset[str]
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
-            yield path, ast.parse(path.read_text())
+@cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text())) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 
 
 def is_typed(annotation: ast.expr | None, name: str) -> bool:

@@ -7,6 +7,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -51,13 +52,19 @@ BREAK: Final = r"\s+(?:# )?"
 NOT_READ: Final = frozenset({"LICENSE", "tests/test_words.py"})
 
 
+@cache
+def _lowered(name: str) -> str:
+    """Where a plain search shows that a word is not there, which the pattern takes long to find."""
+    return text_of(name).lower()
+
+
 @pytest.mark.parametrize("word", INSTEAD)
 def test_a_word_that_was_given_up_does_not_come_back(word: str) -> None:
     pattern = re.compile(rf"\b{BREAK.join(word.split())}\b", re.IGNORECASE)
     found = [
         f"{name}:{text.count(chr(10), 0, match.start()) + 1}"
         for name in text_files()
-        if name not in NOT_READ
+        if name not in NOT_READ and word.partition(" ")[0].lower() in _lowered(name)
         for text in (text_of(name),)
         for match in pattern.finditer(text)
     ]
