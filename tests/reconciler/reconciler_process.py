@@ -126,7 +126,7 @@ class Quotree:
     def lead(self, **quota: Any) -> None:
         """Start a reconciler and wait until it decides."""
         self.start(**quota)
-        wait_for(lambda: self.condition("root", "Active"), "the reconciler leads")
+        wait_for(lambda: self.condition("root", "Active"), "the reconciler leads", 120)
 
     @property
     def log(self) -> Path:
