@@ -14,7 +14,7 @@ import pytest
 
 STARTS: Final = "control_plane_binaries"
 """The fixture that all tests with a control plane need."""
-SHARED: Final = frozenset({"own_control_plane", "admission", "world", "jobsets"})
+SHARED: Final = frozenset({"own_control_plane", "admission", "plain_control_plane", "world", "jobsets"})
 """Fixtures with a control plane for the modules of a folder: one more worker that needs it starts one more."""
 START: Final = 20.0
 """Seconds that one more control plane costs, until its end."""

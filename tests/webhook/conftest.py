@@ -16,9 +16,9 @@ from tests.webhook.replicas import Replicas
 __all__ = ["admission", "bare_admission", "client", "plain_control_plane", "replicas"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def plain_control_plane(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
-    """API server and etcd alone."""
+    """API server and etcd alone, for module after module: each ends its replicas, and begins without what was left."""
     with start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as started:
         yield started
 
@@ -32,6 +32,7 @@ def three_replicas(
         made = Replicas(plain_control_plane, tmp_path_factory.mktemp("replicas"), balancer, preloaded=preloaded)
         try:
             made.install()
+            made.clear()
             made.start(3)
             yield made
         finally:

@@ -31,6 +31,7 @@ def one_replica(
         made = Replicas(plain_control_plane, folder, balancer, quota=quota, preloaded=preloaded)
         try:
             made.install()
+            made.clear()
             for name in ("a100", "t4"):
                 body = {"apiVersion": API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": name}, "spec": {}}
                 plain_control_plane.rest.request("POST", FLAVORS, body)
