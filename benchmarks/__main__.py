@@ -24,6 +24,7 @@ MEASUREMENTS: Final = (
     "kind_reading",
     "visibility_queries",
     "forecasts",
+    "replay",
 )
 _ROOMS: Final = {
     "webhook_reviews": "webhook.reviews",
