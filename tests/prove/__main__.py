@@ -17,6 +17,7 @@ from tests.prove.numbers.comparing import all_differences
 from tests.prove.random_draw import Seeded
 from tests.prove.rest.searching import flaws
 from tests.prove.rest.shrinking import kind_of, shrunk
+from tests.prove.worlds.counts_and_percents import with_counts_and_percents
 from tests.prove.worlds.large_worlds import random_large_world
 from tests.prove.worlds.late_arrivals import with_late_arrivals
 from tests.prove.worlds.manifests import write_world
@@ -51,7 +52,8 @@ def world_of(seed: int, number: int) -> ClosedWorld:
     world = with_several_pod_sets(dice, world) if number % 5 in (2, 4) else world
     world = with_node_sizes(dice, world) if number % 5 in (1, 4) and dice.chance(50) else world
     world = with_late_arrivals(dice, world) if number % 5 in (0, 3) else world
-    return with_cordons(dice, with_overrides(dice, reordered(dice, limited_in_time(dice, world))))
+    world = with_cordons(dice, with_overrides(dice, reordered(dice, limited_in_time(dice, world))))
+    return with_counts_and_percents(dice, world)
 
 
 def many(task: Callable[[int], Outcome], count: int, workers: int, name: str) -> Iterator[Outcome]:

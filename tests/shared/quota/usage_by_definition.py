@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import product
 
+from shared.api.names import COUNTS
 from shared.quota.measure.group_usage import NO_NUMBERS, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import ROOT, SYSTEM, QueueingStrategy
 from shared.quota.model.workload import Flavors, PodSet, Workload, WorkloadId
 from shared.resources import FlavorResource
@@ -138,16 +140,16 @@ def waits_for(leaf: LeafSnapshot, work: Workload) -> set[str]:
 
 def ways_to_run(snapshot: Snapshot, work: Workload) -> list[dict[str, dict[str, str]]]:
     """Every choice of flavors that the work can take, in order of preference: brute force over all pod sets."""
-    entries = snapshot.world.tree[work.group].quotas
+    entries = snapshot.tree[work.group].quotas
     if is_uncovered(work, entries, snapshot.world.settings):
         return []
-    nodes = snapshot.world.largest_nodes or {}
+    nodes, flavors = snapshot.world.largest_nodes or {}, {**snapshot.world.flavors, COUNTS: Flavor(COUNTS)}
     covered = frozenset[str]().union(*(entry.covered for entry in entries))
     sets = [(part, wanted) for part in parts(work) for wanted in codependent_sets(part, entries)]
     offers = [
         [
             flavor
-            for flavor in choices(work, part, wanted, entries, snapshot.world.flavors)
+            for flavor in choices(work, part, wanted, entries, flavors)
             if flavor not in nodes or fits_a_node(part, wanted | (part.request.keys() - covered), nodes[flavor])
         ]
         for part, wanted in sets
