@@ -133,7 +133,8 @@ class AdmissionPasses:
             if self._decides_without_start(leaf_usage, workload, candidate, others):
                 break
         else:
-            self._give_up(queue, workload, evaluation)
+            if not self.inputs.snapshot.turns.holders or not self._keep_beside_turns(queue, workload, evaluation):
+                queue.give_up(workload)
         queue.wait(workload)
 
     def _decides_without_start(
@@ -202,17 +203,17 @@ class AdmissionPasses:
             if deferred and self.planner.plan(leaf_usage, workload, candidate, others) is not ReclaimOutcome.NONE:
                 break
         else:
-            self._give_up(
-                queue, workload, self._all_candidates(leaf_usage, workload, assignments or ()) if deferred else ()
-            )
+            tried = self._all_candidates(leaf_usage, workload, assignments or ()) if deferred else ()
+            if not self.inputs.snapshot.turns.holders or not self._keep_beside_turns(queue, workload, tried):
+                queue.give_up(workload)
         queue.wait(workload)
 
-    def _give_up(self, queue: LeafQueue, workload: Workload, tried: Iterable[Candidate]) -> None:
+    def _keep_beside_turns(self, queue: LeafQueue, workload: Workload, tried: Iterable[Candidate]) -> bool:
         """Keep room for a workload that nothing serves now, in the first of these where a turn alone delays that."""
         plans = (each for each in tried if each.entitled and not each.starts)
-        has_turns = self.inputs.snapshot.turns.holders and not self.block.holds(queue.leaf_usage)
-        if not has_turns or not any(self.planner.keep_beside_turns(queue.leaf_usage, workload, each) for each in plans):
-            queue.give_up(workload)
+        if self.block.holds(queue.leaf_usage):
+            return False
+        return any(self.planner.keep_beside_turns(queue.leaf_usage, workload, each) for each in plans)
 
     def _spares_kept(self, leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> bool:
         """Return whether entitled workloads of this leaf whose room is only delayed stay entitled if this one borrows.

@@ -6,7 +6,7 @@ restored is found again.
 See docs/specification.md §7.4.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -33,15 +33,11 @@ class RunningWorkload(NamedTuple):
         return (self.workload.priority, _END - self.since)
 
 
-def keys_used(running: RunningWorkload) -> Iterable[FlavorResource]:
-    """Return the keys that it uses."""
-    return [key for key, _ in running.quantities]
-
-
-def keys_freed(running: RunningWorkload) -> Iterable[FlavorResource]:
-    """Return the keys of which others can use something once it is gone: it holds some on nodes that take pods."""
+def freed_by(running: RunningWorkload) -> Counted:
+    """Return what others can use once it is gone, by key: what it holds on nodes that take pods; 0 is left out."""
     held = running.workload.on_closed_nodes
-    return [key for key, amount in running.quantities if amount > held.get(key, 0)]
+    left = ((key, amount - held.get(key, 0)) for key, amount in running.quantities)
+    return tuple((key, amount) for key, amount in left if amount > 0)
 
 
 class RecyclingOrder:
@@ -52,8 +48,8 @@ class RecyclingOrder:
         "_evicted",
         "_exempt",
         "_exempt_ends",
+        "_freed",
         "_ids",
-        "_keys_of",
         "_now",
         "_place_of",
         "_ready",
@@ -66,17 +62,17 @@ class RecyclingOrder:
         evicted: Set[WorkloadId],
         now: datetime,
         exempt: timedelta,
-        keys_of: Callable[[RunningWorkload], Iterable[FlavorResource]] = keys_used,
+        freed: Sequence[Counted] | None = None,
     ) -> None:
         """`evicted` is read at each search; `exempt`: for so long after its start, none of them goes.
 
-        `keys_of`: the keys for which a workload is found.
+        `freed`: what each frees, if only those that free some of a key are to be found for it.
         """
         self.running = running
         self._evicted = evicted
         self._now = now
         self._exempt = exempt
-        self._keys_of = keys_of
+        self._freed = freed
         self._ids = [each.id for each in running]
         self._place_of = {workload_id: place for place, workload_id in enumerate(self._ids)}
         self._all: dict[FlavorResource, list[int]] = {}
@@ -86,14 +82,14 @@ class RecyclingOrder:
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
         for place, each in enumerate(running):
-            for key in keys_of(each):
+            for key, _ in each.quantities if freed is None else freed[place]:
                 self._all.setdefault(key, []).append(place)
             if exempt:
                 self._note_exemption(place, each)
 
     def _note_exemption(self, place: int, each: RunningWorkload) -> None:
         ends = self.exempt_until(each)
-        for key in self._keys_of(each):
+        for key, _ in each.quantities if self._freed is None else self._freed[place]:
             if ends <= self._now:
                 self._ready.setdefault(key, []).append(place)
             else:
@@ -124,7 +120,7 @@ class RecyclingOrder:
         heaps = [self._all]
         if self._exempt and self.exempt_until(restored) <= self._now:
             heaps.append(self._ready)
-        for key in self._keys_of(restored):
+        for key, _ in restored.quantities if self._freed is None else self._freed[place]:
             for heap in heaps:
                 heappush(heap[key], place)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.notice import evict_at, is_early
 from shared.quota.decide.reclaim.victim_search import graced_until
-from shared.quota.decide.recycling_order import RunningWorkload, keys_freed
+from shared.quota.decide.recycling_order import RunningWorkload, freed_by
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, running_workload, started
 from shared.quota.decide.state.round_usage import RoundUsage
@@ -59,7 +59,7 @@ def holders_of(usage: RoundUsage, group: str, key: FlavorResource, waiting: Wait
 def _unless_on_closed_nodes(holder: Holder, key: FlavorResource) -> Holder:
     """Return the holder; that what the cluster is short of would not get free with it, if that alone keeps it."""
     is_kept = not holder.recyclable and holder.until is None
-    if is_kept or key in keys_freed(running_workload(holder.workload)):
+    if is_kept or key in dict(freed_by(running_workload(holder.workload))):
         return holder
     return replace(holder, because="OnClosedNodes", until=None)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
-from shared.quota.decide.recycling_order import RunningWorkload, keys_freed
+from shared.quota.decide.recycling_order import RunningWorkload, freed_by
 from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -105,7 +105,9 @@ def _next(
     A key that was over counts even if other victims of this cycle have brought it down: they may be filled back.
     """
     least = leaf_usage.running.least_important(key, search.usage.now)
-    if least is None or key not in keys_freed(least) or not search.may_go(leaf_usage, least, key):
+    if least is None or not search.may_go(leaf_usage, least, key):
+        return None
+    if search.usage.snapshot.world.on_closed_nodes and key not in dict(freed_by(least)):
         return None
     after = search.usage.planned
     overshoots = all(

@@ -155,8 +155,9 @@ class VictimSearch:
 
         While root is short of it, what frees none is passed over: it runs on nodes that take no more pods.
         """
-        is_short = self.usage.planned.excess(ROOT, key) > 0
-        order = (leaf_usage.running.freeing if is_short else leaf_usage.running.order)(self.usage.now)
+        order = leaf_usage.running.order(self.usage.now)
+        if self.usage.snapshot.world.on_closed_nodes and self.usage.planned.excess(ROOT, key) > 0:
+            order = leaf_usage.running.freeing(self.usage.now)
         first, ready = order.first(key), order.first_ready(key)
         if first is ready or self._is_past(order.exempt_ends(key)):
             return first

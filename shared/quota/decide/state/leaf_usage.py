@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from shared.quota.decide.decisions import LeafSums
-from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload, keys_freed
+from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload, freed_by
 from shared.quota.decide.state.usage import GroupPath, Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -59,8 +59,8 @@ class RunningWorkloads:
         if self._freeing is None:
             order = self._freeing = self.order(now)
             if any(each.workload.on_closed_nodes for each in order.running):
-                exempt = self._leaf.reclaim.exempt_after_start
-                self._freeing = RecyclingOrder(order.running, self.evicted_now, now, exempt, keys_freed)
+                exempt, freed = self._leaf.reclaim.exempt_after_start, [freed_by(each) for each in order.running]
+                self._freeing = RecyclingOrder(order.running, self.evicted_now, now, exempt, freed)
         return self._freeing
 
     @property

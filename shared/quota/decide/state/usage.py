@@ -42,7 +42,7 @@ def quantities_of(workload: Workload, flavors: Flavors) -> Quantities:
 def lost_with(workload: Workload, quantities: Quantities) -> Quantities:
     """Return what root's capacity loses when the workload ends: what it holds on nodes that take no more pods."""
     held = workload.on_closed_nodes
-    return tuple((key, min(amount, held[key])) for key, amount in quantities if key in held) if held else ()
+    return tuple((key, min(amount, held[key])) for key, amount in quantities if key in held)
 
 
 def _quantities(request: Mapping[str, Amount], own: ResourceFlavors) -> Quantities:
@@ -221,12 +221,14 @@ class Usage:
     def end(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
         """Take out what a workload uses, and from root what capacity loses with it."""
         self.remove(path, quantities)
-        self.add(_ROOT_ALONE, lost_with(workload, quantities))
+        if workload.on_closed_nodes:
+            self.add(_ROOT_ALONE, lost_with(workload, quantities))
 
     def resume(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
         """Undo `end`."""
-        self.remove(_ROOT_ALONE, lost_with(workload, quantities))
         self.add(path, quantities)
+        if workload.on_closed_nodes:
+            self.remove(_ROOT_ALONE, lost_with(workload, quantities))
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the leaf can still take; negative if a limit on its path is exceeded."""
