@@ -124,7 +124,7 @@ class Forecast:
             # Changes are up to half a part of the time from now on early or late in the runs.
             halves, after = 2 * PARTS + 1, [each - self._now for each in (min(times), max(times))]
             earliest = self._now + after[0] * (halves - 1) / halves
-            latest = later(self._now, after[1] * (halves + 1) / halves + MOMENT)
+            latest = later(later(self._now, MOMENT), after[1] * (halves + 1) / halves)
             return Foreseen(earliest, latest, bases, before, max(each.endless for each in found))
         is_cut = any(run.is_cut for run in self._runs)
         because = Unforeseen.TOO_FAR if is_cut else Unforeseen.NOT_IN_EVERY_RUN
