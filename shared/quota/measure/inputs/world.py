@@ -159,7 +159,7 @@ def _on_closed_nodes(
             for key, amount in () if workload is None else workload.on_closed_nodes.items():
                 found = dict(previous) if found is None else found
                 found[key] = found.get(key, 0) + sign * amount
-    return previous if found is None else found
+    return previous if found is None else {key: amount for key, amount in found.items() if amount}
 
 
 def _victims(

@@ -39,6 +39,7 @@ def test_capacity_has_what_runs_on_cordoned_nodes_until_it_ends() -> None:
     assert world.on_closed_nodes == {KEY: 2}
     before = measure(world, NOW)
     ended = world.with_changes([(held, replace(held, admission=None))])
+    assert ended.on_closed_nodes == {}
     assert (before.capacity[KEY], measure(ended, NOW, before).capacity[KEY], measure(ended, NOW).capacity[KEY]) == (
         6,
         4,
