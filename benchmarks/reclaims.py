@@ -8,14 +8,13 @@ created by 20 clients. Each contender gets a control plane of its own (see `benc
 ends at once.
 
 * the first, the last: from the first creation until the lender's first and last Job are resumed;
-* evictions: how often a Job of the borrower was suspended; needed are as many as the lender has Jobs;
+* evictions: how often a Job of the borrower was suspended, and when; needed are as many as the lender has Jobs;
 * requests and CPU: as in `benchmarks.starts`, for each Job of the lender, until all was quiet.
 """
 
 import argparse
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -53,8 +52,8 @@ class Seen:
     label: str
     resumed: dict[str, dict[str, float]] = field(default_factory=dict)
     """group -> Job -> when it was first seen resumed, on this process' clock."""
-    suspensions: Counter[str] = field(default_factory=Counter)
-    """group -> how often a running Job of it was suspended."""
+    suspended: dict[str, list[float]] = field(default_factory=dict)
+    """group -> when a running Job of it was suspended, likewise."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def see(self, changes: Sequence[Change[Job]]) -> None:
@@ -70,7 +69,7 @@ class Seen:
         if not after.spec.suspend:
             self.resumed.setdefault(group, {}).setdefault(after.metadata.name, now)
         elif before is not None and not before.spec.suspend:
-            self.suspensions[group] += 1
+            self.suspended.setdefault(group, []).append(now)
 
     async def until_resumed(self, group: str, jobs: int) -> Sequence[float]:
         """Return when each was first resumed, in order. Raises TimeoutError after ten minutes."""
@@ -121,11 +120,13 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         answered = requests_answered(control_plane) - before
         costs = {name: (cpu - spent.get(name, 0)) / jobs for name, cpu in cpu_spent().items()}
         watching.cancel()
+    evicted = seen.suspended[BORROWER]
     print(
         f"{contender.name:10} the lender's first of {jobs} after {resumed[0] - began:.2f} s, its last after "
         f"{resumed[-1] - began:.2f} s\n"
-        f"{'':10} {seen.suspensions[BORROWER]} evictions of the borrower, {seen.suspensions[LENDER]} of the lender; "
-        f"needed {jobs}; {answered / jobs:.1f} requests per Job\n"
+        f"{'':10} {len(evicted)} evictions of the borrower, the first after {evicted[0] - began:.2f} s, the last after "
+        f"{evicted[-1] - began:.2f} s; {len(seen.suspended.get(LENDER, ()))} of the lender; needed {jobs}\n"
+        f"{'':10} {answered / jobs:.1f} requests per Job\n"
         f"{'':10} CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05),
         flush=True,
     )
