@@ -22,8 +22,7 @@ from shared.quota.model.namespace_context import NamespaceContexts
 from shared.quota.model.node import ClusterNode, LargestNodes
 from shared.quota.model.read.jobs import pod_request_of
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.workload import Workload
-from shared.resources import Amount, FlavorResource, QuantityError
+from shared.resources import QuantityError
 
 
 def build_world(
@@ -33,7 +32,9 @@ def build_world(
     tree = DatedTree.at(read_tree(objects, workloads), now)
     flavors = {flavor.name: flavor for flavor in objects.flavors}
     usage = _node_usage(objects, workloads, flavors, settings, now)
-    placed = (_placed(each, usage.on_closed_nodes(workloads.accounts[each.id])) for each in workloads.workloads)
+    placed = (
+        each.holding_on_closed_nodes(usage.on_closed_nodes(workloads.accounts[each.id])) for each in workloads.workloads
+    )
     world = World.of(tree.in_force, flavors.values(), placed, usage.nodes(), settings)
     return replace(
         world.with_tree(tree),
@@ -41,13 +42,6 @@ def build_world(
         system=usage.system,
         inactive=rules.inactive_groups(tree.in_force, flavors, settings.max_depth),
     )
-
-
-def _placed(workload: Workload, on_closed_nodes: Mapping[FlavorResource, Amount]) -> Workload:
-    """Return the workload with what its pods hold on nodes that take no more pods."""
-    if workload.admission is None or not on_closed_nodes:
-        return workload
-    return replace(workload, admission=replace(workload.admission, on_closed_nodes=on_closed_nodes))
 
 
 def nodes_in(objects: ManifestObjects, settings: QuotaSettings) -> LargestNodes:

@@ -30,7 +30,7 @@ class Priorities:
     by_name: Mapping[str, int] = field(default_factory=lambda: BUILT_IN)
     default: int = 0
     preempting: frozenset[str] = frozenset()
-    """Those by which kube-scheduler preempts pods that name none."""
+    """kube-scheduler preempts pods that name no class for pods of these."""
 
     @staticmethod
     def of(classes: Iterable[PriorityClass]) -> "Priorities":

@@ -6,7 +6,7 @@ have not all ended). A claim stays on the victim until the preemptor has started
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -221,6 +221,12 @@ class Workload:
     def on_closed_nodes(self) -> Mapping[FlavorResource, Amount]:
         """What its pods hold on nodes that take no more pods."""
         return NOTHING_CLOSED if self.admission is None else self.admission.on_closed_nodes
+
+    def holding_on_closed_nodes(self, amounts: Mapping[FlavorResource, Amount]) -> "Workload":
+        """Return it with what its pods hold on nodes that take no more pods; the same object if it says so already."""
+        if self.admission is None or amounts == self.admission.on_closed_nodes:
+            return self
+        return replace(self, admission=replace(self.admission, on_closed_nodes=amounts))
 
     @property
     def is_pending(self) -> bool:

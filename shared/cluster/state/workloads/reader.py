@@ -94,10 +94,7 @@ class WorkloadReader:
         """Return the workload with what the pods of this account hold on nodes that take no more pods."""
         if workload.admission is None:
             return workload
-        held = self.on_closed_nodes(account)
-        if held == workload.admission.on_closed_nodes:
-            return workload
-        return replace(workload, admission=replace(workload.admission, on_closed_nodes=held))
+        return workload.holding_on_closed_nodes(self.on_closed_nodes(account))
 
     @property
     def request_of(self) -> PodRequest:

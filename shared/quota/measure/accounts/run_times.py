@@ -20,7 +20,7 @@ MAX_SERIES: Final = 12
 MAX_RUNS: Final = 24
 """So many runs of a series are kept: the latest."""
 MAX_ARRIVALS: Final = 48
-"""Of so many workloads of a leaf that have ended it is kept when they came: of those that came last."""
+"""So many workloads of a leaf that have ended are kept with when they came: those that came last."""
 _MOST_PERCENT: Final = 10_000
 _SECOND: Final = 1000
 _SEPARATORS: Final = "-."
