@@ -12,7 +12,6 @@ ends at once.
 * requests and CPU: as in `benchmarks.starts`, for each Job of the lender, until all was quiet.
 """
 
-import argparse
 import asyncio
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ from benchmarks.jobs import create_all, job
 from benchmarks.starting.contender import Contender, Leaf
 from benchmarks.starting.itself import quotree
 from benchmarks.starting.kueue import kueue
-from benchmarks.starts import CLIENTS, PATIENCE, cpu_spent, requests_answered
+from benchmarks.starts import CLIENTS, PATIENCE, cpu_spent, cpu_text, read_options, requests_answered
 from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.programs import binaries
@@ -127,20 +126,14 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         f"{'':10} {len(evicted)} evictions of the borrower, the first after {evicted[0] - began:.2f} s, the last after "
         f"{evicted[-1] - began:.2f} s; {len(seen.suspended.get(LENDER, ()))} of the lender; needed {jobs}\n"
         f"{'':10} {answered / jobs:.1f} requests per Job\n"
-        f"{'':10} CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05),
+        f"{'':10} {cpu_text(costs)}",
         flush=True,
     )
 
 
 def main() -> None:
     """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("contenders", nargs="*", metavar="contender", default=list(CONTENDERS))
-    parser.add_argument("--jobs", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=1)
-    options = parser.parse_args()
-    if unknown := set(options.contenders) - CONTENDERS.keys():
-        parser.error(f"unknown contender {', '.join(sorted(unknown))}: there are {', '.join(CONTENDERS)}")
+    options = read_options(__doc__, CONTENDERS, jobs=200)
     programs = binaries.ensure(progress=print)
     for _ in range(options.rounds):
         for name in options.contenders:

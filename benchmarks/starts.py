@@ -25,7 +25,7 @@ import os
 import re
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -192,20 +192,31 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         f"{'':10} queue of {jobs}: {queued:.1f} started/s\n"
         f"{'':10} {jobs} together: {started:.1f} started/s ({created:.1f} created/s), "
         f"{answered / jobs:.1f} requests per Job\n"
-        f"{'':10} CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05),
+        f"{'':10} {cpu_text(costs)}",
         flush=True,
     )
 
 
-def main() -> None:
-    """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("contenders", nargs="*", metavar="contender", default=list(CONTENDERS))
-    parser.add_argument("--jobs", type=int, default=500)
+def cpu_text(costs: Mapping[str, float]) -> str:
+    """Return what each process spent on a Job, in milliseconds; nothing of those that spent next to nothing."""
+    return "CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05)
+
+
+def read_options(text: str | None, contenders: Collection[str], jobs: int) -> argparse.Namespace:
+    """Read `contenders`, `jobs` and `rounds` from the command line; `jobs`: so many if it does not say."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("contenders", nargs="*", metavar="contender", default=list(contenders))
+    parser.add_argument("--jobs", type=int, default=jobs)
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
-    if unknown := set(options.contenders) - CONTENDERS.keys():
-        parser.error(f"unknown contender {', '.join(sorted(unknown))}: there are {', '.join(CONTENDERS)}")
+    if unknown := set(options.contenders) - set(contenders):
+        parser.error(f"unknown contender {', '.join(sorted(unknown))}: there are {', '.join(contenders)}")
+    return options
+
+
+def main() -> None:
+    """Run it."""
+    options = read_options(__doc__, CONTENDERS, jobs=500)
     programs = binaries.ensure(progress=print)
     for _ in range(options.rounds):
         for name in options.contenders:
