@@ -8,21 +8,17 @@ duration, which is longer. No two clocks are ever compared. What a leader has se
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 from typing import Any
 
-import msgspec
-
-from shared.api.json.reading import write_time
 from shared.kube.client import Client
-from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.errors import ApiError, Conflict, NotFound
 from shared.kube.lead.election_settings import ElectionSettings
-from shared.kube.lead.lease import Lease, LeaseMark, LeaseSpec
-from shared.kube.resources import LEASES
+from shared.kube.lead.known_lease import KnownLease, now_seconds
+from shared.kube.lead.lease import LeaseMark
 from shared.problems import Problem
 
 _log = logging.getLogger("quotree.kube.election")
@@ -35,12 +31,6 @@ class LeadershipLost(Problem):
 
 IsGone = Callable[[str], Awaitable[bool]]
 """Whether the process with this identity is known to have ended."""
-
-
-def now_seconds() -> float:
-    """Return a clock that never jumps, and that goes on while the machine is suspended, as the others' clocks do."""
-    boottime = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boottime is None else time.clock_gettime(boottime)
 
 
 class Election:
@@ -58,13 +48,12 @@ class Election:
         is_alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self._random = Random()  # noqa: S311 - identifies and spreads load, guards nothing
-        # A concurrency limit of its own: a hundred slow writes must not delay a renewal.
-        self._client = client.reserved(2).within(settings.renew_deadline / 3)
         self._settings = settings
         # Unique even if two processes have the same name, so that this process recognises its own late write.
         self.identity = f"{settings.identity}_{self._random.getrandbits(40):010x}"
-        self._lease: Lease | None = None
-        self._lease_seen = now_seconds()
+        # A concurrency limit of its own: a hundred slow writes must not delay a renewal.
+        own_client = client.reserved(2).within(settings.renew_deadline / 3)
+        self._lease = KnownLease(own_client, settings, self.identity)
         self._is_gone = is_gone
         self._is_alive = is_alive
         self._seen_gone: LeaseMark | None = None
@@ -76,7 +65,7 @@ class Election:
     @property
     def holder(self) -> str:
         """The holder of the Lease as far as this process knows; empty: none."""
-        return self._lease.holder if self._lease else ""
+        return self._lease.holder
 
     def may_write(self) -> bool:
         """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""
@@ -144,21 +133,21 @@ class Election:
         if not self._is_alive():
             return False
         try:
-            self._observe(await self._read())
+            await self._lease.read()
         except NotFound:
-            if self._lease is not None and not self._has_expired():
+            if not self._lease.has_expired():
                 return False  # Deleted under a leader that might not have noticed: wait for its time to end as well.
-            return await self._write_new()
-        free = self._has_expired() or self.holder == self.identity or await self._holder_is_gone()
-        found = self._lease.mark if self._lease is not None else None
-        if not (free and await self._write(self._taken(self._lease))):
+            return await self._lease.create()
+        free = self._lease.has_expired() or self._lease.is_mine or await self._holder_is_gone()
+        found = self._lease.mark
+        if not (free and await self._lease.take()):
             return False
         self.taken_from = found
         return True
 
     async def _holder_is_gone(self) -> bool:
         """Whether the holder was gone at two looks in a row, a retry period apart, and wrote nothing between them."""
-        if self._is_gone is None or self._lease is None or not await self._is_gone(self.holder):
+        if self._is_gone is None or not await self._is_gone(self.holder):
             self._seen_gone = None
             return False
         if self._seen_gone == self._lease.mark:
@@ -189,22 +178,22 @@ class Election:
             else:
                 renewed_at = started
                 self._leads_until = started + deadline
-        raise LeadershipLost(f"lost the lease {self._where()}: not renewed for {deadline:g} s ({trouble})")
+        raise LeadershipLost(f"lost the lease {self._lease}: not renewed for {deadline:g} s ({trouble})")
 
     async def _renew(self) -> None:
         """Write the Lease again; retry after a conflicting edit or a lost response."""
         for _ in range(3):
             try:
-                if await self._write(self._renewed(self._lease)):
+                if await self._lease.renew():
                     return
-                self._observe(await self._read())
+                await self._lease.read()
             except NotFound:
-                if await self._write_new():
+                if await self._lease.create():
                     return
-                self._observe(await self._read())
-            if self.holder != self.identity:
-                raise LeadershipLost(f"lost the lease {self._where()} to {self.holder or 'nobody'}")
-        raise Conflict(409, "Conflict", "written by others three times in a row", request=f"lease {self._where()}")
+                await self._lease.read()
+            if not self._lease.is_mine:
+                raise LeadershipLost(f"lost the lease {self._lease} to {self.holder or 'nobody'}")
+        raise Conflict(409, "Conflict", "written by others three times in a row", request=f"lease {self._lease}")
 
     async def _release(self) -> None:
         """Release the Lease for the next leader. If a renewal was cut short, it might have been written: read and
@@ -212,75 +201,12 @@ class Election:
         """
         with suppress(ApiError):
             for _ in range(2):
-                lease = self._lease
-                if lease is None or lease.holder != self.identity:
+                if not self._lease.is_mine:
                     return
-                spec = msgspec.structs.replace(
-                    lease.spec,
-                    holder_identity="",
-                    lease_duration_seconds=1,
-                    renew_time=write_time(datetime.now(UTC)),
-                    acquire_time=None,
-                )
-                if await self._write(msgspec.structs.replace(lease, spec=spec)):
+                if await self._lease.release():
                     _log.info("lease released", extra=self._facts())
                     return
-                self._observe(await self._read())
-
-    def _observe(self, lease: Lease) -> None:
-        if self._lease is None or self._lease.mark != lease.mark:
-            if lease.holder not in (self.holder, self.identity, ""):
-                _log.info("lease holder seen", extra=self._facts(holder=lease.holder))
-            self._lease_seen = now_seconds()
-        self._lease = lease
-
-    def _has_expired(self) -> bool:
-        lease = self._lease
-        if lease is None or not lease.holder:
-            return True
-        promised = timedelta(seconds=lease.spec.lease_duration_seconds or 0)
-        duration = max(promised, self._settings.lease_duration)
-        return now_seconds() - self._lease_seen > duration.total_seconds()
-
-    def _taken(self, lease: Lease | None) -> Lease:
-        now = write_time(datetime.now(UTC))
-        previous = lease.spec if lease else LeaseSpec()
-        spec = LeaseSpec(
-            holder_identity=self.identity,
-            lease_duration_seconds=_whole_seconds(self._settings.lease_duration),
-            acquire_time=now,
-            renew_time=now,
-            lease_transitions=(previous.lease_transitions or 0) + 1 if lease else 0,
-        )
-        metadata = lease.metadata if lease else {"namespace": self._settings.namespace, "name": self._settings.name}
-        return Lease(metadata, spec)
-
-    def _renewed(self, lease: Lease | None) -> Lease:
-        if lease is None or lease.holder != self.identity:
-            raise AssertionError("renewed without holding")
-        return msgspec.structs.replace(
-            lease, spec=msgspec.structs.replace(lease.spec, renew_time=write_time(datetime.now(UTC)))
-        )
-
-    async def _read(self) -> Lease:
-        return await self._client.get(LEASES, self._settings.name, self._settings.namespace, into=Lease)
-
-    async def _write(self, lease: Lease) -> bool:
-        """Replace the Lease if it has not been written since it was read."""
-        name, namespace = self._settings.name, self._settings.namespace
-        try:
-            self._observe(await self._client.replace(LEASES, name, lease, namespace, into=Lease))
-        except Conflict:
-            return False
-        return True
-
-    async def _write_new(self) -> bool:
-        try:
-            lease = await self._client.create(LEASES, self._taken(None), self._settings.namespace, into=Lease)
-        except AlreadyExists:
-            return False
-        self._observe(lease)
-        return True
+                await self._lease.read()
 
     async def _release_when_reached(self) -> None:
         """Release a Lease that could not be renewed, as soon as it can be reached and if nobody else has taken it.
@@ -291,21 +217,14 @@ class Election:
         until = now_seconds() + 2 * self._settings.lease_duration.total_seconds()
         while now_seconds() < until:
             try:
-                self._observe(await self._read())
+                await self._lease.read()
             except ApiError:
                 await asyncio.sleep(self._settings.retry_period.total_seconds())
                 continue
-            if self.holder == self.identity:
+            if self._lease.is_mine:
                 await asyncio.sleep((self._settings.lease_duration - self._settings.renew_deadline).total_seconds())
                 await self._release()
             return
 
-    def _where(self) -> str:
-        return f"{self._settings.namespace}/{self._settings.name}"
-
     def _facts(self, **more: Any) -> dict[str, Any]:
-        return {"lease": self._where(), "identity": self.identity, **more}
-
-
-def _whole_seconds(duration: timedelta) -> int:
-    return max(1, -int(-duration.total_seconds() // 1))
+        return {"lease": str(self._lease), "identity": self.identity, **more}

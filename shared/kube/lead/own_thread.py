@@ -19,8 +19,9 @@ from typing import Any, Final, NoReturn
 
 from shared.kube.client import Client
 from shared.kube.errors import ConnectionProblem
-from shared.kube.lead.election import Election, IsGone, LeadershipLost, now_seconds
+from shared.kube.lead.election import Election, IsGone, LeadershipLost
 from shared.kube.lead.election_settings import ElectionSettings
+from shared.kube.lead.known_lease import now_seconds
 from shared.kube.lead.lease import LeaseMark
 
 _log = logging.getLogger("quotree.kube.election")

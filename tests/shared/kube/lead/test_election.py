@@ -18,8 +18,9 @@ from dev.controlplane.cluster import ControlPlane
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import Fenced
-from shared.kube.lead.election import Election, LeadershipLost, now_seconds
+from shared.kube.lead.election import Election, LeadershipLost
 from shared.kube.lead.election_settings import ElectionSettings
+from shared.kube.lead.known_lease import now_seconds
 from shared.kube.lead.vacant_lease import vacant_lease
 from shared.kube.resources import CONFIG_MAPS, LEASES
 from tests.faults.kinds import FallSilent, LoseAnswer, Rule, writes
