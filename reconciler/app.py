@@ -13,6 +13,7 @@ from reconciler.report.events.decisions import WorkloadEvents
 from reconciler.report.events.groups import GroupEvents
 from reconciler.report.events.pending import PendingEvents
 from reconciler.report.events.placement import PlacementEvents
+from reconciler.report.events.preemptions import PreemptionReports
 from reconciler.report.fault_reports import FaultReports
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
@@ -137,6 +138,7 @@ class Reconciler:
         events = WorkloadEvents(recorder)
         pending_events = PendingEvents(self._state.work, events)
         placement_events = PlacementEvents(self._state.work, events)
+        preemptions = PreemptionReports(self._state.work.follow_ups, events, self._metrics.evictions)
         group_events = GroupEvents(self._state, events, pending_events, placement_events)
         reports = Reports(status, group_events, self._latest_plan, self._faults, deletions)
         async with asyncio.TaskGroup() as group:
@@ -154,6 +156,7 @@ class Reconciler:
                 group.create_task(deletions.run(), name="deletions"),
                 group.create_task(pending_events.run(), name="pending events"),
                 group.create_task(placement_events.run(), name="placement events"),
+                group.create_task(preemptions.run(), name="preemptions by kube-scheduler"),
                 group.create_task(self._metrics.groups.sample(), name="samples of metrics"),
             ]
             try:

@@ -82,6 +82,12 @@ class EvictionMetrics:
             buckets=_RUNS,
             registry=registry,
         )
+        self._by_scheduler = Counter(
+            "quotree_pods_preempted_by_scheduler",
+            "Pods of the group's workloads that kube-scheduler stopped for pods of a higher PriorityClass.",
+            ("group",),
+            registry=registry,
+        )
         self._pairs: set[tuple[str, str]] = set()
 
     def evicted(self, evict: Evict, at: datetime, taker: str | None) -> None:
@@ -92,6 +98,10 @@ class EvictionMetrics:
             self._runs.labels(giver).observe(max(0.0, (at - admission.since).total_seconds()))
         if taker is not None:
             self._for.labels(*self._pair(giver, taker)).inc()
+
+    def preempted_by_scheduler(self, group: str, pods: int) -> None:
+        """Count pods that kube-scheduler has stopped."""
+        self._by_scheduler.labels(group).inc(pods)
 
     def _pair(self, giver: str, taker: str) -> tuple[str, str]:
         if (giver, taker) not in self._pairs:

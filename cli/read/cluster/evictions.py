@@ -16,7 +16,7 @@ from cli.read.cluster.live import LiveCluster
 from cli.read.cluster.live_objects import items_if_known
 from cli.read.cluster.settings import live_settings
 from shared.api.annotations import BadAnnotation, EvictionAnnotation, read_eviction
-from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL
+from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, SCHEDULER_PREEMPTED
 from shared.json_data import Json
 from shared.quota.model.workload import EvictionReason
 
@@ -91,11 +91,15 @@ def _events(cluster: LiveCluster, path: str) -> list[_Event]:
     while len(found) < _MOST_EVENTS:
         query = f"?limit={_PAGE}{f'&continue={quote(begin)}' if begin else ''}"
         page = msgspec.json.decode(cluster.get(path + query), type=_Events)
-        found += [each for each in page.items if each.action == "Evict" and each.reason in _REASONS]
+        found += [each for each in page.items if _is_eviction(each) or each.reason == SCHEDULER_PREEMPTED]
         begin = page.metadata.continue_
         if not begin:
             break
     return found
+
+
+def _is_eviction(event: _Event) -> bool:
+    return event.action == "Evict" and event.reason in _REASONS
 
 
 class NewEvictions:
@@ -133,7 +137,8 @@ def join_evictions(objects: dict[str, list[_Metadata]], events: Iterable[_Event]
     from_events = [
         _eviction_of_event(each, each.event_time, groups)
         for each in events
-        if each.event_time is not None and not _is_at_one_of(each.event_time, known.get(each.regarding.uid, ()))
+        if each.event_time is not None
+        and not (_is_eviction(each) and _is_at_one_of(each.event_time, known.get(each.regarding.uid, ())))
     ]
     found = sorted([*from_annotations, *from_events], key=lambda each: str(each["at"]), reverse=True)
     return [{name: value for name, value in each.items() if name != "uid"} for each in found]

@@ -5,10 +5,11 @@ See docs/specification.md §9.3.
 
 from typing import Final
 
-from shared.api.names import API_VERSION, MAIN_POD_SET
+from shared.api.names import API_VERSION, MAIN_POD_SET, SCHEDULER_PREEMPTED
 from shared.cluster.state.faults.register import REASON, Fault
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
+from shared.cluster.state.workloads.follow_ups import PreemptedPods
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, TurnStart, WaitExplanation, WaitReason
@@ -58,6 +59,14 @@ class WorkloadEvents:
         """Pods of a started workload have no node within its startup timeout; `reasons`: one for each such pod."""
         text = f"{workload.kind} {workload.key!r} was started and does not run: {placement_text(reasons)}"
         self._record(objects, EventType.WARNING, "NotPlaced", "Start", text)
+
+    def preempted_by_scheduler(self, found: PreemptedPods) -> None:
+        """Pods of the workload are stopped by kube-scheduler, which knows no quota."""
+        text = (
+            f"kube-scheduler, not Quotree, stops {found.pods} of its pods, for pods of a higher PriorityClass that fit "
+            f"on no node beside them; what group {found.workload.group} may use has not changed"
+        )
+        self._record(found.objects, EventType.WARNING, SCHEDULER_PREEMPTED, "Preempt", text)
 
     def evicted(self, evict: Evict, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
         """Quota was reclaimed: one event for the victim, and one for the preemptor, however many victims it has."""

@@ -172,6 +172,14 @@ class Pod(View, frozen=True):
         return next((each.message for each in found if each.reason == "Unschedulable"), "")
 
     @property
+    def is_preempted(self) -> bool:
+        """Whether kube-scheduler has chosen to stop it, for a pod of a higher PriorityClass."""
+        return any(
+            each.type == "DisruptionTarget" and each.reason == "PreemptionByScheduler" and each.status == "True"
+            for each in self.status.conditions
+        )
+
+    @property
     def owner_job(self) -> str | None:
         """The uid of the Job that controls it, or None."""
         owner = self.metadata.controller

@@ -111,6 +111,7 @@ class OwnersAndPods:
         self._observe_pods(self._device_users.with_devices([*changes]))
 
     def _observe_pods(self, changed: PodTransitions) -> None:
+        self._note_preempted(changed)
         self.use.observe_pods([(old.using if old else None, new.using if new else None) for old, new in changed])
         owners = self._job_pods.see((_covered(old), _covered(new)) for old, new in changed)
         succeeded = [
@@ -125,6 +126,17 @@ class OwnersAndPods:
         for old, new in changed:
             self.work.observed.pod(old.work if old else None, new.work if new else None)
         self._judge_made_again()
+
+    def _note_preempted(self, changed: PodTransitions) -> None:
+        """Note which workloads lose pods to kube-scheduler, before a pod that is gone takes its workload with it."""
+        for old, new in changed:
+            pod = None if new is None else new.using
+            if pod is None or not pod.is_preempted or (old is not None and old.using and old.using.is_preempted):
+                continue
+            key = pod.job or pod.key
+            workload = self.work.index.workload(key)
+            if workload is not None:
+                self.work.follow_ups.add_preempted(key, workload, self.work.objects.of(key))
 
     def _judge_made_again(self) -> None:
         keys = set(self.work.index.added_or_removed)

@@ -53,6 +53,16 @@ def test_eviction_names_preemptor_victim_and_resources() -> None:
     ]
 
 
+def test_what_kube_scheduler_stopped_is_listed_beside_an_eviction_of_the_same_moment() -> None:
+    victim = metadata("loser", "u1", {"quotree.dev/eviction": EVICTION}, group="lent")
+    preempted = event("loser", "u1", "2026-01-01T00:00:01Z", reason="PreemptedByScheduler", action="Preempt")
+    found = join_evictions({"Job": [victim], "Pod": []}, [preempted])
+    assert [(each["reason"], each["group"]) for each in found] == [
+        ("PreemptedByScheduler", "lent"),
+        ("Reclaimed", "lent"),
+    ]
+
+
 def test_event_of_a_recorded_eviction_is_not_listed_twice() -> None:
     victim = metadata("loser", "u1", {"quotree.dev/eviction": EVICTION}, group="lent")
     events = [

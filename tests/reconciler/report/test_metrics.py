@@ -28,6 +28,14 @@ def test_eviction_metrics_have_giver_taker_and_run_time() -> None:
     assert read("quotree_evicted_run_seconds_sum", {"group": "b"}) == 90
 
 
+def test_pods_that_kube_scheduler_stopped_are_counted_by_group() -> None:
+    registry = CollectorRegistry()
+    metrics = ReconcilerMetrics(registry, Faults())
+    metrics.evictions.preempted_by_scheduler("b", 3)
+    metrics.evictions.preempted_by_scheduler("b", 1)
+    assert registry.get_sample_value("quotree_pods_preempted_by_scheduler_total", {"group": "b"}) == 4
+
+
 def test_number_of_giver_and_taker_pairs_is_bounded() -> None:
     registry = CollectorRegistry()
     metrics = ReconcilerMetrics(registry, Faults())

@@ -1,7 +1,23 @@
 """What reading the workloads leaves others to write or to report, by workload key. Pure."""
 
+from dataclasses import dataclass
+from typing import Final
+
 from shared.cluster.state.observed.pod_replacement import PolicyChange
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.workload import Workload
+
+_MOST_PREEMPTED: Final = 1000
+"""How many workloads are kept whose pods kube-scheduler has stopped: a replica that does not lead reports none."""
+
+
+@dataclass(slots=True)
+class PreemptedPods:
+    """Pods of one workload that kube-scheduler has chosen to stop, and the workload as it was then."""
+
+    workload: Workload
+    objects: list[WorkloadObject]
+    pods: int = 0
 
 
 class FollowUps:
@@ -22,8 +38,15 @@ class FollowUps:
         """What is wrong with what objects say."""
         self.new_problems: dict[str, tuple[str, ...]] = {}
         """Those of `problems` that are not reported yet; the reporter removes them."""
+        self.preempted: dict[str, PreemptedPods] = {}
+        """Workloads whose pods kube-scheduler stops, until that is reported."""
         self.changed = False
         """Whether a cycle has something new to write or to report."""
+
+    def add_preempted(self, key: str, workload: Workload, objects: list[WorkloadObject]) -> None:
+        """Count one more pod of a workload that kube-scheduler stops."""
+        if key in self.preempted or len(self.preempted) < _MOST_PREEMPTED:
+            self.preempted.setdefault(key, PreemptedPods(workload, objects)).pods += 1
 
     def change_policy(self, key: str, change: PolicyChange | None) -> None:
         """Set which podReplacementPolicy a Job needs; None: the one that it has."""

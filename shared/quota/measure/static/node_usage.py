@@ -52,6 +52,8 @@ class UsingPod(msgspec.Struct, frozen=True):
     """Until when a deleted pod has to have ended: its kubelet then kills it."""
     claims: tuple[PodResourceClaim, ...] = ()
     """The claims by which the pod takes devices."""
+    is_preempted: bool = False
+    """Whether kube-scheduler has chosen to stop it, for a pod of a higher PriorityClass."""
 
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
@@ -72,6 +74,7 @@ def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingP
         is_ready=bool(metadata.unit) and pod.is_ready,
         ends_by=metadata.deletion_timestamp,
         claims=tuple(pod.spec.resource_claims),
+        is_preempted=pod.is_preempted,
     )
 
 
