@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv binaries jobset test test-operators test-oldest browser monitoring lint types words generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
+.PHONY: help venv binaries jobset test test-operators test-oldest browser monitoring lint types compiled words generated demo prove mutants chaos bench image release cluster cluster-down e2e clean
 
 # The tests start hundreds of processes: each would compile its modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -57,7 +57,12 @@ words: venv
 generated: venv
 	@for each in crds presets rules glossary chart_readme; do $(BIN)/python -m dev.generate.$$each; done
 
-test: jobset lint types
+# Compiled beside mypy, which computes on one core: each worker would compile all of the tests for itself.
+compiled: venv
+	@said=$$($(BIN)/pytest -n 0 --collect-only -qq 2>&1) || { echo "$$said"; exit 1; }
+
+test: jobset
+	@$(MAKE) -j3 --output-sync=target lint types compiled
 	$(BIN)/pytest -n $(WORKERS) --dist=worksteal
 
 test-operators: binaries
