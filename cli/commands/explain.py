@@ -35,8 +35,8 @@ from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload
 from shared.text import division, explanation
+from shared.text.accounts.budgets import budget_lines
 from shared.text.amendments import timed_text
-from shared.text.budgets import budget_lines
 
 
 @live_options

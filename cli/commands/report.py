@@ -9,12 +9,12 @@ from cli.commands.tree import GROUPS_PATH
 from cli.read.cluster.live import LiveCluster, live_options
 from cli.read.cluster.names import check_group, complete, groups
 from cli.render.accounts.report import as_csv, as_html, as_markdown
-from cli.render.accounts.rows import account_rows, chosen_month
 from cli.render.data import output_option, print_data
 from cli.render.listing import ListColumn, ListOutput
 from cli.render.terminal import width
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 from shared.json_data import Json
+from shared.text.accounts.rows import account_rows, chosen_month
 
 COLUMNS: Final = (
     ListColumn("GROUP", "group"),
@@ -46,12 +46,13 @@ def command(period: str | None, group: str, namespaces: bool, output: str, clust
     known = [read_quota_group(raw) for raw in cluster.items(GROUPS_PATH)]
     if group:
         check_group(cluster, group)
-    month = chosen_month(known, period)
+    month = chosen_month((each.status for each in known), period)
     if not month:
         click.echo(
             "quotree: no group has accounts; the first are written a minute after a workload has started", err=True
         )
-    rows = [*account_rows(_below(known, group), month, namespaces=namespaces)]
+    chosen = sorted(_below(known, group), key=lambda each: each.metadata.name)
+    rows = [*account_rows({each.metadata.name: each.status for each in chosen}, month, namespaces=namespaces)]
     if output == "csv":
         click.echo(as_csv(rows), nl=False)
     elif output == "markdown":

@@ -14,6 +14,7 @@ from dashboard.http.guard import RequestGuard
 from dashboard.http.stream import FrameSource, stream
 from dashboard.live.recorded_reasons import last_recorded
 from dashboard.live.served_reasons import served_division, served_explanation
+from dashboard.view.pages.accounts import accounts
 from dashboard.view.pages.edits import Edits
 from dashboard.view.pages.group import UnknownName, group_page
 from dashboard.view.pages.nodes import flavor_list, node_slice
@@ -58,6 +59,7 @@ class Routes:
         app.router.add_get("/api/workload", self._workload)
         app.router.add_get("/api/nodes", self._nodes)
         app.router.add_get("/api/week", self._week)
+        app.router.add_get("/api/accounts", self._accounts)
         app.router.add_post("/api/what-if", self._what_if)
         app.on_cleanup.append(self._close)
         return app
@@ -118,6 +120,10 @@ class Routes:
 
     async def _week(self, request: web.Request) -> web.Response:
         return await _in(self._quick, partial(week, self._frames.latest, _key(request)))
+
+    async def _accounts(self, request: web.Request) -> web.Response:
+        month = request.query.get("month")
+        return await _in(self._quick, partial(accounts, self._frames.latest, _key(request), month))
 
     async def _what_if(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json":

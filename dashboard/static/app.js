@@ -2,6 +2,7 @@
 
 import { keepKey, pageAddress, parsed } from "./address.js";
 import { followAlways, takeToken } from "./api.js";
+import { accountsPage } from "./pages/accounts.js";
 import { groupPage } from "./pages/group.js";
 import { groupsPage } from "./pages/groups.js";
 import { nodesPage } from "./pages/nodes.js";
@@ -19,6 +20,7 @@ const PAGES = {
   workloads: [workloadsPage, "Workloads"],
   nodes: [nodesPage, "Nodes"],
   week: [weekPage, "Week"],
+  accounts: [accountsPage, "Accounts"],
 };
 const OBJECTS = { group: groupPage, workload: workloadPage };
 /** Which entry of the navigation an object's page belongs to. */

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shared.json_data import Json
-from shared.text.budgets import larger_budget
+from shared.text.accounts.budgets import larger_budget
 from shared.text.holders import named
 from shared.text.quantities import readable
 

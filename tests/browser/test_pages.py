@@ -1,13 +1,24 @@
 """The pages in a browser: what they show, by keyboard alone, and that names are never more than text."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Strict, shown
-from tests.browser.worlds import IMAGE, LONG, REVERSED, SCRIPT, hostile, organisation, past_of_organisation, timed
+from tests.browser.worlds import (
+    IMAGE,
+    LONG,
+    REVERSED,
+    SCRIPT,
+    accounted,
+    hostile,
+    organisation,
+    past_of_organisation,
+    timed,
+)
 from tests.builders import pending, running, world
 from tests.dashboard.site import frame_of
 
@@ -21,6 +32,7 @@ PAGES = [
     "#/workload/Job/ns%2Fbids",
     "#/nodes",
     "#/week",
+    "#/accounts",
     "#/group/nobody",
 ]
 SIZES = [360, 480, 640, 768, 1280, 1920]
@@ -413,3 +425,28 @@ def test_a_week_without_overrides_and_windows_says_so(strict: Strict) -> None:
         page = strict.open(dashboard.address)
         _go(page, "#/week")
         expect(page.locator("main")).to_contain_text("the tree is the same all week")
+
+
+def test_accounts_of_a_month_by_group_and_namespace(strict: Strict) -> None:
+    with shown(accounted()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/accounts")
+        line = page.get_by_role("row", name=re.compile("^language"))
+        expect(line.get_by_role("cell").nth(1)).to_have_text("900.00")
+        expect(line.get_by_role("cell").nth(3)).to_have_text("300.00")
+        assert [each.split()[0] for each in page.locator("tbody th").all_text_contents()[:4]] == [
+            *("root", "research", "language", "vision"),
+        ]
+        expect(page.get_by_role("row", name=re.compile("^lm"))).to_contain_text("899.00")
+        page.get_by_label("Month").select_option("2025-12")
+        expect(line.get_by_role("cell").nth(1)).to_have_text("450.00")
+        dashboard.show(replace(accounted(), number=2, groups=organisation().groups))
+        expect(page.locator(".sentence")).to_contain_text("period '2025-12' has no accounts")
+
+
+def test_without_accounts_the_page_says_when_there_will_be_some(strict: Strict) -> None:
+    with shown(organisation()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/accounts")
+        expect(page.locator("main")).to_contain_text("No group has accounts yet")
+        expect(page.get_by_label("Month")).to_be_disabled()

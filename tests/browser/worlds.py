@@ -7,10 +7,15 @@ from functools import cache
 from typing import Final
 
 from dashboard.view.frame import Frame
+from shared.api.quotagroup import QuotaGroupStatus
 from shared.quota.decide.simulate.run import run
+from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
+from shared.quota.measure.accounts.periods import milliseconds
+from shared.quota.measure.accounts.written_accounts import write_account
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.in_force import DatedTree
 from shared.quota.model.tree import Entry, Group, Override, Tree, Window
+from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running, world
 from tests.dashboard.site import frame_of
 
@@ -25,6 +30,8 @@ root 36
       vision-eval 3
       vision-train 6
 """
+_GPU: Final = FlavorResource("default", "gpu")
+_HOUR: Final = 3_600_000
 SCRIPT: Final = "<script>window.hurt=1</script>"
 IMAGE: Final = "<img src=x onerror=window.hurt=1>"
 REVERSED: Final = "\u202eesrever\u05d0\u05d1"
@@ -55,6 +62,25 @@ def timed() -> Frame:
     tree = tree.with_group(replace(tree["ads"], overrides=(release,)))
     tree = tree.with_group(replace(tree["language"], windows=(night,)))
     return frame_of(world(_ORGANISATION, ()).with_tree(DatedTree.at(tree, NOW)))
+
+
+def accounted() -> Frame:
+    """The organisation with two months of accounts; language borrowed a third of what it used in the second."""
+    used = {"language": 900, "vision-train": 600, "vision-eval": 0, "vision": 600, "research": 1500, "root": 1500}
+    months = {
+        name: {
+            "2025-12": {_GPU: Account(hours * _HOUR // 2)},
+            "2026-01": {_GPU: Account(hours * _HOUR, hours * _HOUR // 3)},
+        }
+        for name, hours in used.items()
+    }
+    of_namespaces = {"language": {"lm": {_GPU: 899 * _HOUR}, "": {_GPU: _HOUR}}}
+    statuses = {}
+    for name, periods in months.items():
+        account = {month: PeriodAccount(keys, of_namespaces.get(name, {})) for month, keys in periods.items()}
+        written, until = write_account(GroupAccount(milliseconds(NOW), account))
+        statuses[name] = QuotaGroupStatus(accounts=written, accounted_until=until)
+    return frame_of(_organisation(), statuses=statuses)
 
 
 @cache

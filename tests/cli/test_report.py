@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from cli.render.accounts.report import as_csv, as_html, as_markdown
-from cli.render.accounts.rows import account_rows, chosen_month
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.run_times import LeafRunTimes
 from shared.quota.measure.accounts.written_accounts import read_account, write_account, write_run_times
 from shared.resources import FlavorResource
+from shared.text.accounts.rows import account_rows, chosen_month
 from shared.text.quantities import hours
 
 CPU = FlavorResource("a100", "cpu")
@@ -42,12 +42,13 @@ ACCOUNT = GroupAccount(
     LeafRunTimes({"1a2b3c4d": (60, 95, 120)}, (60, 95, 120)),
 )
 RAW = msgspec.json.decode(msgspec.json.encode(group("vision", ACCOUNT).status))
-KNOWN = [group("vision", ACCOUNT), group("nlp", GroupAccount())]
+KNOWN = {"vision": group("vision", ACCOUNT).status, "nlp": group("nlp", GroupAccount()).status}
+WITHOUT = {"nlp": KNOWN["nlp"]}
 
 
 def test_an_account_is_read_back_from_its_status() -> None:
-    assert read_account(KNOWN[0].status) == ACCOUNT
-    assert read_account(KNOWN[1].status) == GroupAccount()
+    assert read_account(KNOWN["vision"]) == ACCOUNT
+    assert read_account(KNOWN["nlp"]) == GroupAccount()
 
 
 @pytest.mark.parametrize(
@@ -94,14 +95,14 @@ def test_namespaces_say_what_was_used_alone() -> None:
 
 
 def test_the_latest_month_is_shown_unless_another_is_asked_for() -> None:
-    assert chosen_month(KNOWN, None) == "2026-09"
-    assert chosen_month(KNOWN, "2026-08") == "2026-08"
-    with pytest.raises(Problem, match="--period '2026-07' has no accounts; there are 2026-08, 2026-09"):
-        chosen_month(KNOWN, "2026-07")
+    assert chosen_month(KNOWN.values(), None) == "2026-09"
+    assert chosen_month(KNOWN.values(), "2026-08") == "2026-08"
+    with pytest.raises(Problem, match="period '2026-07' has no accounts; there are 2026-08, 2026-09"):
+        chosen_month(KNOWN.values(), "2026-07")
     with pytest.raises(Problem, match="there are none yet"):
-        chosen_month(KNOWN[1:], "2026-07")
-    assert not chosen_month(KNOWN[1:], None)
-    assert not [*account_rows(KNOWN[1:], "")]
+        chosen_month(WITHOUT.values(), "2026-07")
+    assert not chosen_month(WITHOUT.values(), None)
+    assert not [*account_rows(WITHOUT, "")]
 
 
 def test_csv_has_every_member_and_no_formula() -> None:
@@ -121,7 +122,7 @@ def test_a_row_says_what_is_left_of_the_budget_that_has_least_left() -> None:
 
     def left(*budgets: dict[str, str]) -> list[str]:
         body = {"metadata": {"name": "vision"}, "status": {**RAW, "budgets": budgets}}
-        rows = account_rows([read_quota_group(msgspec.json.encode(body))], "2026-09")
+        rows = account_rows({"vision": read_quota_group(msgspec.json.encode(body)).status}, "2026-09")
         return [row["budgetLeft"] for row in rows]
 
     assert left(month, year, other) == ["8.00 (Month)", ""]
@@ -137,7 +138,7 @@ def test_markdown_is_one_table() -> None:
 
 def test_html_draws_each_key_refers_to_nothing_and_escapes_names() -> None:
     named = group("<b>", GroupAccount(1, {"2026-09": PeriodAccount({CPU: Account(JOB)})}))
-    page = as_html([*account_rows([*KNOWN, named], "2026-09")], "2026-09")
+    page = as_html([*account_rows({"<b>": named.status, **KNOWN}, "2026-09")], "2026-09")
     assert page.count("<svg") == 2
     assert "&lt;b&gt;" in page
     assert "<b>" not in page

@@ -7,9 +7,9 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from cli.render.accounts.rows import PARTS
 from cli.render.page import Bar, color_key, page, picture, table
 from shared.json_data import Json
+from shared.text.accounts.rows import PARTS
 
 _TITLES: Final = (
     *("Group", "Namespace", "Flavor", "Resource"),

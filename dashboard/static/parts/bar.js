@@ -1,4 +1,5 @@
-// The bar of a group for one flavor and resource. Full width is the largest of min, runtime and used; numbers next to it say the same.
+// The bar of a group for one flavor and resource. Full width is the largest of min, runtime and used, or what `full` says; numbers next to
+// it say the same. Without min and runtime it has no marks.
 
 import { el } from "./dom.js";
 
@@ -11,14 +12,16 @@ export function bar() {
   const draw = (key) => {
     node.hidden = !key;
     if (!key) return;
-    const full = Math.max(key.min, key.runtime, key.used, 1);
+    const full = Math.max(key.full ?? 0, key.min ?? 0, key.runtime ?? 0, key.used, 1);
+    least.hidden = key.min === undefined;
+    runtime.hidden = key.runtime === undefined;
     const part = (amount) => `${(100 * amount) / full}%`;
     const borrowed = Math.min(key.borrowed, key.used);
     within.style.width = part(key.used - borrowed);
     beyond.style.left = part(key.used - borrowed);
     beyond.style.width = part(borrowed);
-    least.style.left = part(key.min);
-    runtime.style.left = part(key.runtime);
+    least.style.left = part(key.min ?? 0);
+    runtime.style.left = part(key.runtime ?? 0);
   };
   return { node, draw };
 }

@@ -17,7 +17,7 @@ from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT, Entry, Group
 from shared.resources import FlavorResource
-from shared.text.budgets import budget_lines
+from shared.text.accounts.budgets import budget_lines
 from shared.text.quantities import readable
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from shared.json_data import Json
-from shared.text.budgets import budget_lines
+from shared.text.accounts.budgets import budget_lines
 from shared.text.remedies import remedy_text
 
 BASE: Json = {"resource": "cpu", "hours": "100", "period": "Month", "whenSpent": "NoStart"}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from shared.api.quotagroup import QuotaGroup
+from shared.api.quotagroup import QuotaGroupStatus
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
@@ -21,31 +21,31 @@ from shared.text.quantities import hours, unit_of
 PARTS: Final = ("used", "withinMin", "borrowed", "lent", "lost")
 
 
-def months_of(groups: Iterable[QuotaGroup]) -> list[str]:
+def months_of(statuses: Iterable[QuotaGroupStatus]) -> list[str]:
     """Return the months of which there are accounts, the earliest first."""
-    return sorted({each.period for group in groups for each in group.status.accounts})
+    return sorted({each.period for status in statuses for each in status.accounts})
 
 
-def chosen_month(groups: Iterable[QuotaGroup], month: str | None) -> str:
+def chosen_month(statuses: Iterable[QuotaGroupStatus], month: str | None) -> str:
     """Return the month that is asked for; without one the latest, or "". Raises Problem if it has no accounts."""
-    known = months_of(groups)
+    known = months_of(statuses)
     if month is not None and month not in known:
-        raise Problem(f"--period {month!r} has no accounts; there are {', '.join(known) or 'none yet'}")
+        raise Problem(f"period {month!r} has no accounts; there are {', '.join(known) or 'none yet'}")
     return month or (known[-1] if known else "")
 
 
-def account_rows(groups: Iterable[QuotaGroup], month: str, *, namespaces: bool = False) -> Iterator[Json]:
-    """Yield a row for each group and key of the month; with `namespaces` also for each namespace of a leaf."""
-    for group in sorted(groups, key=lambda each: each.metadata.name):
-        account = read_account(group.status)
+def account_rows(statuses: Mapping[str, QuotaGroupStatus], month: str, *, namespaces: bool = False) -> Iterator[Json]:
+    """Yield a row for each group, in their order, and each key; with `namespaces` also for each namespace of a leaf."""
+    for name, status in statuses.items():
+        account = read_account(status)
         if month not in account.periods:
             continue
         period = account.periods[month]
         for key, own in sorted(period.keys.items()):
-            more = {"budgetLeft": _budget_left(group, key), "ofExpected": _of_expected(account.run_times)}
-            yield {**_row(group.metadata.name, month, account, key, own), **more}
+            more = {"budgetLeft": _budget_left(status, key), "ofExpected": _of_expected(account.run_times)}
+            yield {**_row(name, month, account, key, own), **more}
         if namespaces:
-            yield from _namespace_rows(group.metadata.name, month, account, period)
+            yield from _namespace_rows(name, month, account, period)
 
 
 def _namespace_rows(group: str, month: str, account: GroupAccount, period: PeriodAccount) -> Iterator[Json]:
@@ -86,9 +86,9 @@ def _of_expected(run_times: LeafRunTimes) -> str:
     return f"{half}% ({least}% to {most}%)"
 
 
-def _budget_left(group: QuotaGroup, key: FlavorResource) -> str:
+def _budget_left(status: QuotaGroupStatus, key: FlavorResource) -> str:
     """Return what is left now of the group's own budget of the key that has the smallest part left, with its period."""
-    left = [(limit - used, limit, period) for period, used, limit in budgets_of(group.status, key)]
+    left = [(limit - used, limit, period) for period, used, limit in budgets_of(status, key)]
     if not left:
         return ""
     amount, _, period = min(left, key=lambda each: (Fraction(each[0], each[1] or 1), each[1]))
