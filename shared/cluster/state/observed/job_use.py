@@ -26,6 +26,9 @@ def use_of_job(job: Job, workload: Workload, sums: PodSums | None, last: Workloa
         # The start time of a Job under deletion is never reset: without pods it has ended.
         return Use(None if job.metadata.is_deleting and workload.is_evicting else workload)
     if workload.is_evicting:
+        if not job.has_pods:
+            # Only those that are seen: its status counts none.
+            return Use(replace(workload, request=sums.request, pods=sums.pods))
         most = max(workload.pods, sums.pods)
         return Use(replace(workload, request=highest(workload.request, sums.request), pods=most))
     if workload.is_pending:

@@ -27,10 +27,12 @@ class JobSort(OwnerSort[Job]):
         """Return its uid."""
         return seen.metadata.uid
 
-    def read(self, _key: str, objects: Sequence[Job], context: ReadingContext, _apart: int) -> Reading:
+    def read(self, key: str, objects: Sequence[Job], context: ReadingContext, _apart: int) -> Reading:
         """Return the Job as a workload."""
-        around = context.namespaces.of(objects[0].metadata.namespace)
-        return workload_of_job(objects[0], around, context.settings, context.request_of, context.now())
+        job, around = objects[0], context.namespaces.of(objects[0].metadata.namespace)
+        if job.spec.suspend and not job.has_finished and not job.metadata.is_deleting:
+            job = _as_its_pods_show(job, context.sums_of(key))
+        return workload_of_job(job, around, context.settings, context.request_of, context.now())
 
     def with_metadata(self, seen: Job, metadata: Metadata) -> Job:
         """Return it with other metadata."""
@@ -74,3 +76,13 @@ class JobSort(OwnerSort[Job]):
     def is_use_changed(self, seen: Job, workload: Workload, sums: PodSums | None) -> bool:
         """Return whether its pods differ from its template times its size."""
         return sums is not None and not is_as_declared(seen, workload.request, sums)
+
+
+def _as_its_pods_show(job: Job, sums: PodSums | None) -> Job:
+    """Return the suspended Job with all its pods in its status.
+
+    Before Kubernetes 1.31 the Job controller counts none at first of those that it deletes for a suspension.
+    """
+    if sums is None or job.status.terminating >= sums.pods:
+        return job
+    return msgspec.structs.replace(job, status=msgspec.structs.replace(job.status, terminating=sums.pods))

@@ -27,7 +27,7 @@ OwnerT = TypeVar("OwnerT", bound=Owner)
 
 
 class ReadingContext(Protocol):
-    """What a workload is read with. `pods_of`: the pods of an owner, by the key of its workload."""
+    """What a workload is read with. `pods_of`, `sums_of`: the pods of an owner, by the key of its workload."""
 
     @property
     def settings(self) -> QuotaSettings: ...
@@ -35,6 +35,8 @@ class ReadingContext(Protocol):
     def namespaces(self) -> NamespaceContexts: ...
     @property
     def pods_of(self) -> Callable[[str], PodsBySet]: ...
+    @property
+    def sums_of(self) -> Callable[[str], PodSums | None]: ...
     @property
     def request_of(self) -> PodRequest: ...
     @property

@@ -53,6 +53,7 @@ class OwnersOfPods:
             owner in self._readings.unlike_declared
             or found.metadata.is_deleting
             or workload.is_pending
+            or workload.is_evicting
             or not workload.is_answered
         ):
             return True

@@ -103,12 +103,14 @@ def test_pods_of_a_finished_job_count_until_they_end(state: ClusterState) -> Non
     assert uses(state) == []
 
 
-def test_a_suspended_job_whose_pods_still_run_counts_them(state: ClusterState) -> None:
+def test_suspended_job_is_pending_when_its_pods_have_ended_whatever_its_status_counts(state: ClusterState) -> None:
     state.observe_jobs([Changed(None, job())])
     show(state, pod("p1"))
     state.observe_jobs([Changed(job(), job(suspend=True, status={"active": 0}))])
-    assert uses(state) == [("Job", False, 2000), ("TerminatingJob/u1", True, 1000)]
-    state.observe_pods([Changed(pod("p1"), None)])
+    assert uses(state) == [("Job", True, 1000)]
+    show(state, pod("p1", deleted=True))
+    assert uses(state) == [("Job", True, 1000)]
+    state.observe_pods([Changed(pod("p1", deleted=True), None)])
     assert uses(state) == [("Job", False, 2000)]
 
 
