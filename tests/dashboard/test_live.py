@@ -16,7 +16,7 @@ from tests.dashboard.site import commanded, read_page, start
 from tests.e2e.kubectl_steps import Asking
 
 pytestmark = pytest.mark.apiserver
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def _until(found: Callable[[], Any]) -> Any:

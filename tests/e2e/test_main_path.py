@@ -119,7 +119,7 @@ def test_tree_command_prints_the_current_tree(ask: Asking) -> None:
 
 def test_simulated_edit_matches_the_live_cluster(ask: Asking, tmp_path: Path) -> None:
     ask.submit("borrower", "vision", 6)
-    ask.until("it borrows", lambda: not ask.is_held("borrower"))
+    ask.until("it borrows", lambda: bool(ask.node_of("borrower")))
     edit = tmp_path / "edit.yaml"
     edit.write_text(
         yaml.safe_dump(group("vision", "research", quotas=[{**T4, "min": {"cpu": "4"}, "max": {"cpu": "5"}}]))
@@ -135,7 +135,7 @@ def test_simulated_edit_matches_the_live_cluster(ask: Asking, tmp_path: Path) ->
 
 def test_what_if_predicts_the_effects_of_the_edit(ask: Asking, tmp_path: Path) -> None:
     ask.submit("lent", "vision", 6)
-    ask.until("it borrows", lambda: not ask.is_held("lent"))
+    ask.until("it borrows", lambda: bool(ask.node_of("lent")))
     ask.submit("queued", "language", 6)
     lowered = group("vision", "research", quotas=[{**T4, "min": {"cpu": "4"}, "max": {"cpu": "5"}}])
     edit = tmp_path / "edit.yaml"

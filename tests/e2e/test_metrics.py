@@ -19,7 +19,7 @@ def scrape(port: int, token: str = "") -> tuple[int, str]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"https://127.0.0.1:{port}/metrics", headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:
+        with urllib.request.urlopen(request, timeout=60, context=trusting) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -44,6 +44,6 @@ def test_only_an_account_with_the_metrics_role_can_read_metrics(world: ControlPl
             assert (status, expected in text) == (200, True)
             health = quotree.health[process.name]
             with pytest.raises(urllib.error.HTTPError, match="404"):
-                urllib.request.urlopen(f"{health}/metrics", timeout=10)
+                urllib.request.urlopen(f"{health}/metrics", timeout=60)
         finally:
             process.stop()

@@ -16,7 +16,6 @@ NODES = tuple(
     NodeSpec(f"{model}-0", labels={"model": model}, allocatable={"cpu": "4", "memory": "64Gi"})
     for model in ("a100", "t4")
 )
-ELECTION = {"namespace": "quotree-system", "leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "1s"}
 
 
 @pytest.fixture(scope="package")
@@ -26,7 +25,7 @@ def world(control_plane_binaries: Binaries) -> Iterator[World]:
         cluster.start(control_plane_binaries, nodes=NODES) as control_plane,
         installed(control_plane, kinds=[DESCRIPTOR], reconcilers=0) as quotree,
     ):
-        quotree.add_reconciler(leaderElection=ELECTION)
+        quotree.add_reconciler()
         control_plane.kubectl("apply", "--server-side", "-f", "-", input=TREE)
         control_plane.apply(_ROLE)
         users = [f"--user={OPERATOR}", "--user=alice"]

@@ -1,5 +1,6 @@
 """A kind that only its descriptor describes is held, started, borrowed for, reclaimed, restarted and finished."""
 
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -155,10 +156,13 @@ AUTOSCALER = "system:serviceaccount:kube-system:horizontal-pod-autoscaler"
 
 
 def scaled(world: World, name: str, replicas: int) -> tuple[int, Any]:
-    """What Kubernetes' own autoscaler is told."""
+    """What Kubernetes' own autoscaler is told; as it does, it tries again where the gadget has changed meanwhile."""
     with world.rest.acting_as(AUTOSCALER) as autoscaler:
-        _, scale = autoscaler.request("GET", f"{PATH}/{name}/scale")
-        return autoscaler.request("PUT", f"{PATH}/{name}/scale", {**scale, "spec": {"replicas": replicas}})
+        while True:
+            _, scale = autoscaler.request("GET", f"{PATH}/{name}/scale")
+            answer = autoscaler.request("PUT", f"{PATH}/{name}/scale", {**scale, "spec": {"replicas": replicas}})
+            if answer[0] != HTTPStatus.CONFLICT:
+                return answer
 
 
 @pytest.mark.parametrize("labels", [{}, {"quotree.dev/managed": "true"}], ids=["any namespace", "managed namespace"])

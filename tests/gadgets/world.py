@@ -8,7 +8,7 @@ from typing import Any, Final
 from dev.controlplane.quotree import Quotree
 from dev.controlplane.rest import Rest
 from tests.gadgets.gadget import JOBS, MERGE, PATH, PODS, Object, Operator
-from tests.reconciler.reconciler_process import wait_for
+from tests.reconciler.reconciler_process import LEASES, wait_for
 
 TREE: Final = """
 apiVersion: quotree.dev/v1alpha1
@@ -127,9 +127,10 @@ class World:
         self.until(f"the operator has looked at {name}", lambda: self.operator.rounds.get(name, 0) >= rounds)
 
     def kill_reconciler(self) -> None:
-        """Kill it and start it again."""
+        """Kill it and start it again; its Lease is taken away, so that the next one need not wait for its end."""
         (reconciler,) = self.quotree.reconcilers
         reconciler.kill()
+        self.rest.request("DELETE", f"{LEASES}/quotree-reconciler")
         reconciler.start()
 
     def events(self, name: str) -> set[str]:

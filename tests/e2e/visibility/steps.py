@@ -57,7 +57,7 @@ def listed(quotree: Quotree) -> list[str]:
     return [row[1] for row in rows(quotree.cluster.kubectl(*words, check=False).stdout)]
 
 
-def wait_for(happens: Callable[[], bool], what: str | Callable[[], str], seconds: float = 60) -> None:
+def wait_for(happens: Callable[[], bool], what: str | Callable[[], str], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not happens():
         assert time.monotonic() < deadline, what if isinstance(what, str) else what()

@@ -23,7 +23,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.resources import FlavorResource
 from tests.dashboard.site import commanded, read_page
 from tests.e2e.visibility.manifests import READER, TREE
-from tests.e2e.visibility.steps import HIDDEN, rows, run_command, submit, tenant, wait_for
+from tests.e2e.visibility.steps import HIDDEN, listed, rows, run_command, submit, tenant, wait_for
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -56,6 +56,8 @@ def test_cli_reads_the_api_with_the_rights_of_the_user(quotree: Quotree) -> None
         while (line_read := watching.stdout.readline()) != "team-a/second\n":
             assert line_read == "team-a/own\n"
         watching.terminate()
+    # Lists are made from a copy of the reconciler, which is some seconds old.
+    wait_for(lambda: listed(quotree) == ["hidden-head", "own"], "it is forgotten")
 
 
 def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path) -> None:

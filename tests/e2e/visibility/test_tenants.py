@@ -132,6 +132,6 @@ def test_anonymous_callers_are_refused(quotree: Quotree) -> None:
             f"{base}{API}/namespaces/team-b/pendingworkloads", headers={"X-Remote-User": "x"}
         )
         with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, context=context, timeout=10)
+            urllib.request.urlopen(request, context=context, timeout=60)
         assert refused.value.code == expected
         refused.value.close()

@@ -48,10 +48,10 @@ def spent_at(q: Quotree, at: int = 0, group: str = "research") -> int:
     return 0 if text is None else milliseconds(text)
 
 
-def reached(amount: int, jobs: Sequence[tuple[Mapping[str, Any], int]]) -> int:
-    """The first millisecond at which Jobs of so many cpus have used the amount, by their admissions alone."""
+def reached(amount: int, jobs: Sequence[tuple[int, int]]) -> int:
+    """The first millisecond at which Jobs with these begins and cpus have used the amount."""
     used, level, now = 0, 0, 0
-    for begin, cpus in sorted((begin_of(job), cpus) for job, cpus in jobs):
+    for begin, cpus in sorted(jobs):
         if level and used + level * (begin - now) >= amount:
             break
         used, level, now = used + level * (begin - now), level + cpus * MILLI_CPU, begin
@@ -75,7 +75,7 @@ def test_nothing_starts_in_the_subtree_from_the_millisecond_on_and_a_larger_budg
     q.job("two", "nlp", "1")
     wait_for(lambda: q.running() == {"one", "two"}, "both run", LONG)
     wait_for(lambda: spent_at(q), "the budget is spent", LONG)
-    expected = reached(36_000 * MILLI_CPU, [(q.get_job("one"), 2), (q.get_job("two"), 1)])
+    expected = reached(36_000 * MILLI_CPU, [(begin_of(q.get_job("one")), 2), (begin_of(q.get_job("two")), 1)])
     assert spent_at(q) == expected
     q.job("late", "nlp", "1")
     wait_for(lambda: q.condition("nlp", "Stopped").get("status") == "True", "it is on hold", LONG)
@@ -95,9 +95,8 @@ def test_drain_evicts_what_is_preemptible_and_nothing_else(q: Quotree) -> None:
     tree(q, [*budget("4m", "Warn"), *budget("8m", "Drain")])
     q.job("loose", "vision", "2")
     q.job("firm", "nlp", "1", labels=FIRM)
-    wait_for(lambda: q.running() == {"loose", "firm"}, "both run", LONG)
-    jobs = [(q.get_job("loose"), 2), (q.get_job("firm"), 1)]
     evicted = wait_for(lambda: eviction_of(q.get_job("loose")), "it is drained", LONG) or {}
+    jobs = [(milliseconds(evicted["since"]), 2), (begin_of(q.get_job("firm")), 1)]
     assert (evicted["reason"], evicted["rule"]) == ("GroupStopped", "StopPolicy")
     wait_for(lambda: spent_at(q, 1), "the status says when", LONG)
     assert (spent_at(q, 0), spent_at(q, 1)) == tuple(reached(each * MILLI_CPU, jobs) for each in (14_400, 28_800))
@@ -111,9 +110,8 @@ def test_no_borrow_takes_back_what_was_borrowed(q: Quotree) -> None:
     tree(q, budget("5m", "NoBorrow"))
     q.job("within", "vision", "2")
     q.job("beyond", "vision", "4")
-    wait_for(lambda: q.running() == {"within", "beyond"}, "vision borrows", LONG)
-    jobs = [(q.get_job("within"), 2), (q.get_job("beyond"), 4)]
     evicted = wait_for(lambda: eviction_of(q.get_job("beyond")), "the borrowed one goes", LONG) or {}
+    jobs = [(begin_of(q.get_job("within")), 2), (milliseconds(evicted["since"]), 4)]
     assert evicted["rule"] == "Ceiling"
     assert wait_for(lambda: spent_at(q), "the status says when", LONG) == reached(18_000 * MILLI_CPU, jobs)
     q.job("own", "nlp", "2")
@@ -126,8 +124,8 @@ def test_a_leader_that_is_killed_at_that_moment_changes_nothing(q: Quotree) -> N
     tree(q, budget("10m", "NoStart"))
     q.job("one", "vision", "4")
     wait_for(lambda: q.running() == {"one"}, "it runs", LONG)
-    expected = reached(36_000 * MILLI_CPU, [(q.get_job("one"), 4)])
-    wait_for(lambda: datetime.now(UTC).timestamp() * 1000 > expected - 700, "it is nearly spent", LONG, every=0.05)
+    expected = reached(36_000 * MILLI_CPU, [(begin_of(q.get_job("one")), 4)])
+    wait_for(lambda: datetime.now(UTC).timestamp() * 1000 > expected - 2000, "it is nearly spent", LONG, every=0.05)
     q.kill()
     assert spent_at(q) == 0
     q.job("late", "nlp", "1")

@@ -98,8 +98,9 @@ def test_leader_frozen_for_longer_than_its_lease_writes_nothing_after_it(q: Quot
             wait_for(lambda: lease(q)["holderIdentity"] != first, "the other one leads", LONG)
             wait_for(lambda: sum(map(finished, q.jobs().values())) >= 6, "it starts what waits", LONG)
             os.kill(frozen.pid, signal.SIGCONT)
-            assert frozen.wait(30) == 2
+            assert frozen.wait(LONG) == 2
             wait_for(lambda: all(map(finished, q.jobs().values())), "all have finished", LONG)
+            wait_for(lambda: sum(history.starts().values()) >= 20, "the recorder has seen all starts", LONG)
         assert counts(history.starts()) == {1: 20}
         assert history.most_used() <= 4000
         assert list(history.wrongs()) == []

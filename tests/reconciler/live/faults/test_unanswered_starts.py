@@ -43,6 +43,7 @@ def test_start_is_acknowledged_before_it_can_be_revoked(q: Quotree, frozen: Proc
         frozen.thaw()
         wait_for(lambda: finished(q.get_job("lender")), "the lender has finished", LONG)
         wait_for(lambda: q.pods_on_nodes("borrower"), "the borrower runs again", LONG)
+        wait_for(lambda: history.starts().get("borrower") == 2, "the recorder has seen it too", LONG)
         assert history.evictions() == {"borrower": 1, "lender": 0}
         assert list(history.wrongs()) == []
         assert history.most_used() == 4000

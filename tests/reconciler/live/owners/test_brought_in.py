@@ -18,6 +18,10 @@ def admission(**flavors: str) -> dict[str, str]:
     return {ADMISSION: json.dumps({"flavors": flavors, "time": "2026-01-01T00:00:00Z"})}
 
 
+def used_of(q: Quotree, group: str) -> str:
+    return str(q.group_status(group).get("quotas", [{}])[0].get("used", {}).get("cpu", "0"))
+
+
 def running_job(name: str, annotations: dict[str, str], cpu: str = "1", run_for: str | None = None) -> dict[str, Any]:
     body = job_manifest(name, "x", cpu, suspend=False, run_for=run_for)
     body["metadata"] = {"name": name, "annotations": annotations}
@@ -44,11 +48,7 @@ def test_whatever_runs_in_a_namespace_that_is_brought_in_is_counted_and_recycled
     q.lead()
     q.group("vision", quotas=[quota(min="0", max="8")])
     q.merge(f"{NAMESPACES}/later", {"metadata": {"labels": {GROUP_LABEL: "vision"}}})
-
-    def used() -> str:
-        return str(q.group_status("vision").get("quotas", [{}])[0].get("used", {}).get("cpu", "0"))
-
-    wait_for(lambda: used() == "4", "all four are counted", LONG)
+    wait_for(lambda: used_of(q, "vision") == "4", "all four are counted", LONG)
     q.group("vision", quotas=[quota(min="0", max="1")])
 
     def still_run() -> list[str]:
@@ -83,7 +83,7 @@ def test_pod_that_names_a_finished_job_is_reported_by_name(q: Quotree) -> None:
 
     wait_for(lambda: reported() == {"of-finished"}, "it is reported", LONG)
     # The Job that runs, and three pods: the Job controller releases those that only name a Job which has not finished.
-    assert q.group_status("vision")["quotas"][0]["used"]["cpu"] == "4"
+    wait_for(lambda: used_of(q, "vision") == "4", "all but that one are counted", LONG)
 
 
 def pod_of_a_job(name: str, uid: str, job: str) -> dict[str, Any]:

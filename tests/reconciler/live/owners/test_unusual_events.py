@@ -122,7 +122,7 @@ def test_a_deleted_group_stops_nothing_and_starts_nothing(q: Quotree) -> None:
     q.group("vision", quotas=[quota(min="2")])
     q.job("runs", "vision", "1")
     wait_for(lambda: q.running() == {"runs"}, "it runs", LONG)
-    assert any(line.startswith(known) for line in q.metrics())
+    wait_for(lambda: any(line.startswith(known) for line in q.metrics()), "its metrics are there", LONG)
     q.delete(f"/apis/{API_VERSION}/quotagroups/vision")
     wait_for(lambda: not any(line.startswith(known) for line in q.metrics()), "the group is gone", LONG)
     q.job("waits", "vision", "1")

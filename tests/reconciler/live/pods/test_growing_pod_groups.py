@@ -37,7 +37,8 @@ def test_pods_that_join_a_started_pod_group_are_admitted_separately(q: Quotree, 
     counts = {"pending": 4, "admitted": 2, "ready": 2}
     wait_for(lambda: q.workload_counts("vision") == counts, "the others wait", LONG)
     assert len(held(q)) == 4
-    (grown,) = [each for each in q.get(PODS)["items"] if each["metadata"]["name"] in placed(q).keys() - {"seed"}]
+    (name,) = placed(q).keys() - {"seed"}
+    grown = q.get(f"{PODS}/{name}")
     assert (note_of(grown, ADMISSION) or {})["members"] == []
 
 

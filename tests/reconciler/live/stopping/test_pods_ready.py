@@ -33,6 +33,8 @@ def set_ready(q: Quotree, job: str, ready: str) -> None:
 
 
 def set_pod_ready(q: Quotree, name: str, ready: str) -> None:
+    # What simulates the kubelet writes the conditions once, with the phase: what is said before would be lost.
+    wait_for(lambda: q.get(f"{PODS}/{name}")["status"]["phase"] == "Running", f"{name} runs", LONG)
     condition = {"type": "Ready", "status": ready, "lastTransitionTime": datetime.now(UTC).isoformat()}
     path = f"{PODS}/{name}/status"
     status, answer = q.control_plane.rest.request("PATCH", path, {"status": {"conditions": [condition]}}, STRATEGIC)

@@ -140,8 +140,8 @@ def test_age_of_an_evicted_workload_counts_from_eviction_or_creation_as_set(q: Q
     q.group("vision", stopPolicy="HoldAndDrain")
     wait_for(lambda: eviction_of(q.get_job("old")), "the old one is evicted", LONG)
     q.group("vision", stopPolicy="None")
-    wait_for(q.running, "one of them starts", LONG)
-    assert q.running() == ({"young"} if age == "Eviction" else {"old"})
+    started = wait_for(q.running, "one of them starts", LONG)
+    assert started == ({"young"} if age == "Eviction" else {"old"})
 
 
 def test_borrowing_groups_share_by_weight_and_start_many_workloads_at_once(q: Quotree) -> None:
@@ -222,8 +222,10 @@ def test_refused_start_is_reported_and_the_next_flavor_is_tried(q: Quotree) -> N
         q.job("picky", "vision", "1")
         wait_for(lambda: q.running() == {"picky"}, "it starts", LONG)
         assert (admission_of(q.get_job("picky")) or {})["flavors"] == {"cpu": "slow"}
-        wait_for(lambda: len(q.events("picky")) == 2, "both tries are told", LONG)
-    (refused, why), (done, note) = q.events("picky")
+        wait_for(lambda: {"StartRefused", "Started"} <= dict(q.events("picky")).keys(), "both tries are told", LONG)
+        # On a slow machine a third event says why it waits between them.
+        reported = [each for each in q.events("picky") if each[0] in ("StartRefused", "Started")]
+    (refused, why), (done, note) = reported
     assert (refused, done) == ("StartRefused", "Started")
     assert why.startswith("could not be started in cpu from fast; other flavors are tried: ")
     assert "these nodes are not for it" in why
