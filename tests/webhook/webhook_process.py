@@ -164,7 +164,15 @@ class AdmissionSetup:
         """Until every entry of our configurations has an authority, and the API server acts on it."""
         wait_for(lambda: all(self.bundles()), "the authorities are in the configurations")
         probe = job_body("probe", "no-such-group")
-        wait_for(lambda: self.try_job(probe)[1].endswith("(GroupAbsent)"), "the API server calls the webhook")
+        wait_for(
+            lambda: self.try_job(probe)[1].endswith("(GroupAbsent)") and self._is_asked_to_mutate(),
+            "the API server calls the webhook",
+        )
+
+    def _is_asked_to_mutate(self) -> bool:
+        """Each configuration reaches the API server at a time of its own, and a refusal is the validating one's."""
+        running = [each for each in self.replicas if each.process.poll() is None]
+        return any('quotree_webhook_reviews_total{route="/mutate/jobs"' in each.metrics() for each in running)
 
     def bundles(self) -> list[str]:
         """The caBundle of every entry."""

@@ -98,7 +98,7 @@ def call(replica: Replica, certificate: tuple[Path, Path] | None) -> bytes:
         context.load_cert_chain(*certificate)
     with (
         suppress(OSError),
-        socket.create_connection(("127.0.0.1", replica.port), timeout=10) as plain,
+        socket.create_connection(("127.0.0.1", replica.port), timeout=60) as plain,
         context.wrap_socket(plain) as secured,
     ):
         secured.sendall(b"GET /validate/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")

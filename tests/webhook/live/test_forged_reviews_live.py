@@ -58,7 +58,7 @@ def post(replica: Replica, path: str, body: bytes) -> tuple[int, str]:
     url = f"https://127.0.0.1:{replica.port}{path}"
     asked = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(asked, timeout=10, context=context) as answer:
+        with urllib.request.urlopen(asked, timeout=60, context=context) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
