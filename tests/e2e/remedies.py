@@ -1,9 +1,9 @@
 """`python -m tests.e2e.remedies`: remedies of a live cluster, carried out as a person would, let their Jobs start.
 
-Between them Jobs come and end, groups are edited and put on hold, and capacity is lost and returns: a node shrinks and
-grows, is cordoned, or is deleted with its pods and comes back. Each remedy is read from `quotree explain -o json`, and
-is made by requests to the API server, what stands in `and` first; evictions by `quotree evict`. Exit code 1 when a
-Job does not start. `tests/e2e/test_remedies.py` makes a few.
+Between them Jobs come and end, groups are edited and put on hold, budgets are spent, and capacity is lost and returns:
+a node shrinks and grows, is cordoned, or is deleted with its pods and comes back. Each remedy is read from
+`quotree explain -o json`, and is made by requests to the API server, what stands in `and` first; evictions by
+`quotree evict`. Exit code 1 when a Job does not start. `tests/e2e/test_remedies.py` makes a few.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Any, Final
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs import binaries
 from tests.e2e.edits import CPUS, GROUPS, LEAVES, LiveTree, live_tree
+from tests.reconciler.reconciler_process import wait_for
 
 NODES: Final = "/api/v1/nodes"
 JOBS: Final = "/apis/batch/v1/namespaces/default/jobs"
@@ -60,6 +61,8 @@ class TroubledTree:
     """How often capacity has come back."""
     nodes: set[str] = field(default_factory=set)
     """Nodes that a remedy has added."""
+    chosen: Counter[str] = field(default_factory=Counter)
+    """Kind of remedy → how often it was chosen."""
 
     def remedies(self) -> Iterator[Tried]:
         """Disturb the cluster, let it come to rest, and carry out one remedy of one Job that waits; indefinitely."""
@@ -77,7 +80,7 @@ class TroubledTree:
         changes: Sequence[tuple[Callable[[], None], int]] = (
             (self._add_job, 4),
             (self._end_job, 2),
-            (self._edit, 2),
+            (self._edit, 4),
             (self._resize, 4),
             (self._cordon, 1),
             (self._lose_or_return, 1),
@@ -104,8 +107,20 @@ class TroubledTree:
         if self.dice.random() < 0.3:
             quota["lendingLimit"] = {"cpu": self.dice.randint(0, quota["min"]["cpu"])}
         policy = self.dice.choice((None, None, None, "Hold"))
+        when_spent = self.dice.choice((None, None, "NoBorrow", "NoStart"))
+        budgets = [{"resource": "cpu", "hours": "0", "period": "Year", "whenSpent": when_spent}] if when_spent else None
+        spec = {"quotas": [quota], "stopPolicy": policy, "budgets": budgets}
         # An edit that a rule refuses changes nothing.
-        self._patch(f"{GROUPS}/{name}", {"spec": {"quotas": [quota], "stopPolicy": policy}}, must=False)
+        self._patch(f"{GROUPS}/{name}", {"spec": spec}, must=False)
+        wait_for(lambda: self._budgets_are_spent(name), f"the budgets of {name} are spent", _TO_START)
+
+    def _budgets_are_spent(self, name: str) -> bool:
+        """Return whether the status says of each budget without hours that it is spent."""
+        group = self.tree.request("GET", f"{GROUPS}/{name}")
+        written = group["spec"].get("budgets", [])
+        told = group.get("status", {}).get("budgets", [])
+        spent = {each["whenSpent"] for each in told if "spentAt" in each}
+        return {each["whenSpent"] for each in written if each["hours"] == "0"} <= spent
 
     def _resize(self) -> None:
         self._set_lost(0 if self.lost else self.dice.randint(2, SPARE_CPUS - 2))
@@ -150,7 +165,9 @@ class TroubledTree:
             usable = [each for each in found if not {each["do"], *_also(each)} & LEFT_OUT]
             if usable:
                 kinds = sorted({each["do"] for each in usable})
-                kind = self.dice.choice(kinds)
+                self.dice.shuffle(kinds)
+                kind = min(kinds, key=self.chosen.__getitem__)
+                self.chosen[kind] += 1
                 return job, self.dice.choice([each for each in usable if each["do"] == kind])
         return None
 
@@ -169,6 +186,8 @@ class TroubledTree:
         match remedy["do"]:
             case "RaiseMin" | "RaiseMax" | "RaiseLendingLimit":
                 self._raise(remedy)
+            case "RaiseBudget":
+                self._raise_budget(remedy)
             case "AddCapacity":
                 self._add_node(f"{remedy['by']}m")
             case "AddNode":
@@ -195,6 +214,14 @@ class TroubledTree:
         raised = millicores(known.get("cpu", 0)) + remedy["by"]
         quota[limit] = {**known, "cpu": f"{raised}m"}
         self._patch(f"{GROUPS}/{remedy['group']}", {"spec": {"quotas": [quota]}})
+
+    def _raise_budget(self, remedy: Json) -> None:
+        """Write the hours that the remedy says into the budget that it names."""
+        path = f"{GROUPS}/{remedy['group']}"
+        budgets = self.tree.request("GET", path)["spec"]["budgets"]
+        (spent,) = [each for each in budgets if each["whenSpent"] == remedy["whenSpent"]]
+        spent["hours"] = remedy["hours"]
+        self._patch(path, {"spec": {"budgets": budgets}})
 
     def _add_node(self, cpu: str) -> None:
         self.made += 1
