@@ -124,18 +124,9 @@ class CapacityRemedies:
         return [key for key in self._search.keys if key in given]
 
     def _other_capacity_keys(self) -> Sequence[FlavorResource]:
-        """Return keys given as a number that others would take, or a head before it, and that it cannot take itself.
-
-        They are of resources that it requests, or that workloads before it in its queue do.
-        """
+        """Return keys given as a number that it cannot take itself: in more of them, others would make room for it."""
         given = (FlavorResource(flavor, resource) for flavor, resource, _ in self._search.world.settings.capacity)
-        wanted = {
-            resource
-            for each in (self._search.workload, *self._search.before_it())
-            for resource, amount in each.request.items()
-            if amount > 0
-        }
-        return [key for key in given if key not in self._search.keys and key.resource in wanted]
+        return [key for key in given if key not in self._search.keys]
 
     def nodes(self) -> Iterator[Remedy]:
         """Add more nodes like the largest one of a flavor."""
