@@ -7,7 +7,7 @@ See docs/specification.md §9.2.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import WaitReason
@@ -21,6 +21,7 @@ from shared.quota.model.workload import Workload
 from shared.resources import key_of, write_quantity
 
 ChosenFlavors = Sequence[tuple[FlavorSet, str]]
+NOTHING: Final[Mapping[str, NodeShortage]] = {}
 
 
 class Misfit(NamedTuple):
@@ -46,7 +47,7 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
         too_small = each.too_small or _too_small(leaf, each, flavors)
         if not each.flavors and too_small:
             flavor, node = next(iter(too_small.items()))
-            text = f"no node could run its pods ({_refusals(each)})"
+            text = f"no node could run its pods ({_refusals(each, too_small)})"
             return Misfit(WaitReason.NO_NODE_FITS, below_node(flavor, node), text)
     chosen = _together(snapshot, [(each, _with_nodes(leaf, each, flavors)) for each, flavors in placeable])
     if chosen is None:
@@ -115,6 +116,7 @@ def _sum_of_sets(short: Shortage | None) -> str:
     return f"its pod sets together: {wanted} of {short.key}, the most it could get is {has}"
 
 
-def _refusals(choice: FlavorSet) -> str:
+def _refusals(choice: FlavorSet, too_small: Mapping[str, NodeShortage] = NOTHING) -> str:
+    """Return why each flavor is refused; of those that are `too_small`, what their nodes lack."""
     own = "" if choice.pod_set.name == MAIN_POD_SET else f"pod set {choice.pod_set.name}, "
-    return "; ".join(f"{own}flavor {flavor}: {why}" for flavor, why in choice.refused.items())
+    return "; ".join(f"{own}flavor {name}: {too_small.get(name, why)}" for name, why in choice.refused.items())

@@ -76,17 +76,20 @@ def forecast_as_data(
 ) -> Mapping[WorkloadId, Json]:
     """Return when each of these workloads starts, or why that is not known, for all who show it.
 
-    Of one that a person holds nothing is said. Empty where the settings want no forecasts.
+    Of one that a person holds, or that could never start, nothing is said. Empty where the settings want no forecasts.
     """
-    most, asked = outlook.given.world.settings.forecast_steps, [each for each in workloads if _may_start(each)]
+    most = outlook.given.world.settings.forecast_steps
+    asked = [each for each in workloads if _may_start(outlook.after, each)]
     if not most or not asked:
         return {}
     found = Forecast(outlook.after, known, {each.id for each in asked}, most)
     return {each.id: found.of(each).as_data() for each in asked}
 
 
-def _may_start(workload: Workload) -> bool:
-    return workload.is_pending and not workload.hold and not workload.deactivated
+def _may_start(given: Snapshot, workload: Workload) -> bool:
+    leaf = given.leaves.get(workload.group)
+    could = leaf is None or leaf.options(workload).could_fit
+    return could and workload.is_pending and not workload.hold and not workload.deactivated
 
 
 class Forecast:

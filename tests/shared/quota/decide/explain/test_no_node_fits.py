@@ -73,6 +73,16 @@ def test_workload_without_a_fitting_node_waits_with_the_numbers_of_the_largest_n
     assert limits == {"big": "capacity", "small": "node"}
 
 
+def test_numbers_of_the_largest_node_are_said_where_the_quota_is_too_small_as_well() -> None:
+    work = pending("a", 40, pods=2)
+    why = PendingReasons(plan(snapshot([work], FOUR_TIMES_TWO))).why(work)
+    assert why is not None
+    assert why.message == (
+        "Job 'ns/job' waits: no node could run its pods (flavor big: one pod requests gpu 20, and no node of it is "
+        "ready; flavor small: one pod requests gpu 20; the largest ready node has gpu 2)"
+    )
+
+
 def test_added_larger_node_starts_the_workload() -> None:
     work = pending("a", 8, pods=2)
     before = snapshot([work], FOUR_TIMES_TWO)
