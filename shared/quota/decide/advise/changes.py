@@ -144,9 +144,9 @@ def with_tree(world: World, tree: Tree, names: tuple[str, ...]) -> World | None:
         if rules.check_change(before, after, name, context).violations:
             return None
         before = after
-    return replace(
-        world, tree=tree, written=None, inactive=rules.inactive_groups(tree, world.flavors, world.settings.max_depth)
-    )
+    # A change that breaks no rule makes no group inactive; where one is, it might become active.
+    inactive = world.inactive and rules.inactive_groups(tree, world.flavors, world.settings.max_depth)
+    return replace(world, tree=tree, written=None, inactive=inactive)
 
 
 def with_amounts(world: World) -> Tree:

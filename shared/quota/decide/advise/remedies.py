@@ -47,7 +47,7 @@ def advise(
     let it start now. What is on hold for another reason than its owner's label has none: the reason says what to do.
     """
     workload, world = explanation.workload, snapshot.world
-    later = Trial(workload.id, snapshot.now, time_passes=True)
+    later = Trial(workload.id, snapshot, time_passes=True)
     starts_at = later.starts_at(world)
     if not workload.is_pending or workload.hold_reason or starts_at == snapshot.now:
         return Advice(starts_at, ())

@@ -9,7 +9,7 @@ from shared.quota.decide.simulate.step import advance, evicting_in
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.snapshot import measure
+from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import WorkloadId
 
 MOST_CYCLES: Final = 64
@@ -18,10 +18,13 @@ _NOBODY: Final = WorkloadId("", "")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How it is tried: whose start is awaited, from when, and whether time passes while nothing else happens."""
+    """How it is tried: whose start is awaited, from which snapshot on, and whether time passes while nothing happens.
+
+    What a world has in common with the snapshot's is not measured again.
+    """
 
     workload: WorkloadId
-    now: datetime
+    given: Snapshot
     time_passes: bool
 
     def starts_at(self, world: World) -> datetime | None:
@@ -37,7 +40,7 @@ class Trial:
         return replace(self, workload=_NOBODY, time_passes=True)._lived_through(world)[1]
 
     def _lived_through(self, world: World) -> tuple[datetime | None, World]:
-        now, snapshot, cache = self.now, None, CycleCache()
+        now, snapshot, cache = self.given.now, self.given, CycleCache()
         history = UseHistory.in_world(world, now)
         for _ in range(MOST_CYCLES):
             history = history.after(world, now)
