@@ -12,6 +12,7 @@ from cli.read.cluster.names import complete_explained, unknown_group
 from cli.read.cluster.visibility import read_explanation, read_group_explanation, served_or_computed
 from cli.read.options import namespace_option, read_moment
 from cli.read.questions import (
+    GROUP_KINDS,
     Question,
     find_group,
     find_workload,
@@ -95,7 +96,7 @@ def _lines(data: Json, *, all_lines: bool) -> Iterable[str]:
 def _served(cluster: LiveCluster, name: str, namespace: str) -> Json:
     """Return what the visibility API answers: of a workload, or of a group where no workload has the name."""
     head, slash, rest = name.partition("/")
-    if slash and head.lower() in ("qg", "quotagroup", "group"):
+    if slash and head.lower() in GROUP_KINDS:
         return _served_group(cluster, rest, unknown_group(rest))
     kind, key = parse_workload(name, namespace)
     group = "" if slash else f", and no QuotaGroup {name!r}"

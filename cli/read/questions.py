@@ -9,6 +9,7 @@ import click
 
 from cli.read.cluster.live import LiveCluster
 from cli.read.cluster.live_objects import live_manifests
+from cli.read.cluster.names import unknown_group, unknown_workload
 from cli.read.cluster.settings import live_settings
 from cli.read.cluster.visibility import read_past_use
 from cli.read.manifests import Manifest, read_manifests
@@ -17,7 +18,6 @@ from cli.read.options import read_capacity
 from cli.read.workloads import SubmittedWorkloads, read_workloads
 from cli.read.world import build_world
 from shared.kinds.kind import Kinds
-from shared.problems import Problem
 from shared.process.cluster_settings import quota_settings
 from shared.quota.measure.accounts.budgets.written import spent_as_shown, used_as_shown
 from shared.quota.measure.inputs.world import PastUse, World
@@ -29,6 +29,9 @@ PAST_USE_IS_OLD: Final = (
     "past use is read from the statuses of the groups, which are minutes old: where it alone decides who comes first, "
     "the reconciler may decide otherwise"
 )
+
+GROUP_KINDS: Final = ("qg", "quotagroup", "group")
+"""What a name of a group may begin with."""
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -104,21 +107,25 @@ def parse_workload(name: str, namespace: str) -> tuple[str, str]:
 def find_workload(world: World, name: str, namespace: str) -> Workload:
     """Return the workload `name`, as NAMESPACE/NAME, KIND/NAMESPACE/NAME or NAME in `namespace`. Raises Problem."""
     kind, key = parse_workload(name, namespace)
-    found = [each for held in world.workload_sets.values() for each in held.by_id.values() if each.key == key]
-    found = [each for each in found if kind.lower() in ("", each.kind.lower())]
+    every = [each for held in world.workload_sets.values() for each in held.by_id.values()]
+    found = [each for each in every if each.key == key and kind.lower() in ("", each.kind.lower())]
     if not found:
-        raise Problem(
-            f"there is no workload {key!r} that names a group and has not ended; "
-            "write NAMESPACE/NAME, KIND/NAMESPACE/NAME, or qg/NAME for a group"
-        )
+        raise unknown_workload(key, {each.key for each in every})
     return min(found, key=lambda each: (each.kind != "Job", each.kind))
 
 
 def find_group(world: World, name: str, namespace: str) -> str | None:
-    """Return the group that `name` means: qg/NAME, quotagroup/NAME, or NAME where no workload of `namespace` has it."""
+    """Return the group that `name` means: qg/NAME, quotagroup/NAME, or NAME where no workload of `namespace` has it.
+
+    Raises Problem for qg/NAME that does not exist.
+    """
     kind, slash, rest = name.partition("/")
+    if slash and kind.lower() in GROUP_KINDS:
+        if rest not in world.tree:
+            raise unknown_group(rest, world.tree.groups)
+        return rest
     if slash:
-        return rest if kind.lower() in ("qg", "quotagroup", "group") and rest in world.tree else None
+        return None
     key = f"{namespace}/{name}"
     held = (each.key for workloads in world.workload_sets.values() for each in workloads.by_id.values())
     return name if name in world.tree and key not in held else None

@@ -59,7 +59,7 @@ class ListOutput:
         return self.shown_as in ("table", "wide", "name") or self.shown_as.startswith("custom-columns=")
 
     def print(self, rows: Sequence[ListingRow], columns: Sequence[ListColumn], name: str) -> None:
-        """Print the rows; `name`: the member that names a row."""
+        """Print the rows; `name`: the member that names a row, of which `-o name` prints each once."""
         kind, _, template = self.shown_as.partition("=")
         if not self.is_table and self.one_by_one:
             for each in rows:
@@ -67,8 +67,8 @@ class ListOutput:
         elif not self.is_table:
             self._document({"items": list(rows)})
         elif kind == "name":
-            for each in rows:
-                click.echo(each[name])
+            for each in dict.fromkeys(row[name] for row in rows):
+                click.echo(each)
         elif kind == "custom-columns":
             self._table(*_own_columns(template, rows))
         elif not rows and not self.one_by_one:

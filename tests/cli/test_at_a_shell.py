@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.read.cluster.names import unknown_group
+from cli.read.cluster.names import unknown_group, unknown_workload
 from cli.render.terminal import to_ascii
 from cli.render.tree.tree_rows import Filter, rows
 from shared.problems import Problem
@@ -67,6 +67,17 @@ def test_unknown_group_is_answered_with_the_one_that_is_meant() -> None:
     assert str(unknown_group("vison", GROUPS)) == (
         "there is no QuotaGroup 'vison'; did you mean 'vision'?; there are idle, lost, nlp, research, root, vision"
     )
+
+
+def test_unknown_workload_is_answered_with_the_one_that_is_meant() -> None:
+    every = [f"ns/train-{each}" for each in range(30)]
+    found = str(unknown_workload("ns/tran-7", every))
+    begin = (
+        "there is no workload 'ns/tran-7' that names a group and has not ended; did you mean 'ns/train-7'?; there are "
+    )
+    assert found.startswith(f"{begin}ns/train-0, ns/train-1, ")
+    assert found.endswith(" and 10 more")
+    assert str(unknown_workload("ns/a", ())) == "there is no workload 'ns/a' that names a group and has not ended"
 
 
 def test_sum_has_one_line_for_each_resource() -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from cli.commands import explain, pending
 from dev.controlplane.cluster import ControlPlane
+from shared.problems import Problem
 from shared.text.explanation import lines
 from tests.cli.live.live_kinds import install_kinds
 
@@ -24,6 +25,19 @@ def _answer(*words: str) -> dict[str, Any]:
     assert answer.exit_code == 0, answer.output
     found: dict[str, Any] = json.loads(answer.stdout)
     return found
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "meant"),
+    [
+        ("qg/vison", "there is no QuotaGroup 'vison'", "vision"),
+        ("ns/tran-2", "there is no workload 'ns/tran-2' that names a group and has not ended", "ns/train-2"),
+    ],
+)
+def test_unknown_name_is_answered_with_those_that_exist(name: str, begin: str, meant: str) -> None:
+    answer = CliRunner().invoke(explain.command, [name, "-f", WAITING, *EIGHT])
+    assert isinstance(answer.exception, Problem)
+    assert str(answer.exception).partition("; there are ")[0] == f"{begin}; did you mean {meant!r}?"
 
 
 def test_waiting_workload_has_a_complete_explanation() -> None:

@@ -56,6 +56,11 @@ def test_every_output_format_lists_the_objects(
     assert capsys.readouterr().out.splitlines() == lines
 
 
+def test_name_of_several_rows_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    ListOutput("name").print([*ROWS, *ROWS], COLUMNS, "workload")
+    assert capsys.readouterr().out.splitlines() == ["ns/a", "ns/b"]
+
+
 @pytest.mark.parametrize(
     ("output", "text"),
     [

@@ -1,7 +1,7 @@
 """Completes names from the live cluster: groups, flavors, namespaces, workloads. An unreadable cluster gives none."""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -108,7 +108,17 @@ def unknown_group(name: str, known: Iterable[str] = ()) -> Problem:
     every = sorted(known)
     if not every:
         return Problem(f"there is no QuotaGroup {name!r}; `kubectl get quotagroups` lists those that exist")
+    return Problem(f"there is no QuotaGroup {name!r}{_others(name, every)}")
+
+
+def unknown_workload(key: str, known: Iterable[str]) -> Problem:
+    """Return the message for NAMESPACE/NAME that no workload has; `known`: those that exist."""
+    return Problem(f"there is no workload {key!r} that names a group and has not ended{_others(key, sorted(known))}")
+
+
+def _others(name: str, every: Sequence[str]) -> str:
+    """Return which name was meant, if one is close, and the first of those that exist."""
     close = difflib.get_close_matches(name, every, 1)
     meant = f"; did you mean {close[0]!r}?" if close else ""
-    listed = ", ".join(every[:_LISTED]) + (f" and {len(every) - _LISTED} more" if len(every) > _LISTED else "")
-    return Problem(f"there is no QuotaGroup {name!r}{meant}; there are {listed}")
+    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+    return f"{meant}; there are {', '.join(every[:_LISTED])}{more}" if every else ""
