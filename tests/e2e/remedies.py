@@ -118,8 +118,8 @@ class TroubledTree:
         """Return whether the status says of each budget without hours that it is spent."""
         group = self.tree.request("GET", f"{GROUPS}/{name}")
         written = group["spec"].get("budgets", [])
-        told = group.get("status", {}).get("budgets", [])
-        spent = {each["whenSpent"] for each in told if "spentAt" in each}
+        known = group.get("status", {}).get("budgets", [])
+        spent = {each["whenSpent"] for each in known if "spentAt" in each}
         return {each["whenSpent"] for each in written if each["hours"] == "0"} <= spent
 
     def _resize(self) -> None:

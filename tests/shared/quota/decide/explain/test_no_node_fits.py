@@ -73,7 +73,7 @@ def test_workload_without_a_fitting_node_waits_with_the_numbers_of_the_largest_n
     assert limits == {"big": "capacity", "small": "node"}
 
 
-def test_numbers_of_the_largest_node_are_said_where_the_quota_is_too_small_as_well() -> None:
+def test_message_has_the_numbers_of_the_largest_node_where_the_quota_is_too_small_too() -> None:
     work = pending("a", 40, pods=2)
     why = PendingReasons(plan(snapshot([work], FOUR_TIMES_TWO))).why(work)
     assert why is not None
