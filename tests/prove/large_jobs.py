@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
+from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state.cycle_cache import CycleCache
@@ -24,6 +25,8 @@ from tests.trees import KEY, capacity_in, tree
 QUEUE = 12
 """How many jobs of each leaf wait: all of them have waited for their leaf's patience."""
 PATIENCE = timedelta(minutes=1)
+SHORTEST_RUN, LONGEST_RUN = 4, 8
+"""So many cycles a job runs."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Course:
     turns: int
     taken_by_turns: int
     """Evictions from a leaf that used no more than it would have without turns."""
+    gathering: int
+    """The most cycles between the beginning of a turn and its workload's start, or the end of the run."""
 
     @property
     def all_used(self) -> Fraction:
@@ -49,6 +54,7 @@ def run(drawn: str, sizes: Mapping[str, int], cycles: int = 700, restarts_at: in
     history, cache, snapshot = UseHistory(HALF_LIFE), CycleCache(), None
     sums, made, now = dict.fromkeys(groups.groups, 0), 0, EPOCH
     evictions, turns, taken = 0, 0, 0
+    begun, gathering = dict[str, int](), 0
     for number in range(cycles):
         cluster = end_evictions(cluster).with_changes((each, None) for each in _ended(cluster, sizes, now))
         for leaf, size in sizes.items():
@@ -66,9 +72,12 @@ def run(drawn: str, sizes: Mapping[str, int], cycles: int = 700, restarts_at: in
         evictions += len(decided.evictions)
         taken += sum(_has_no_more_than_without(decided.end.snapshot, each.workload) for each in decided.evictions)
         turns += len(decided.turns_begun) + sum(each.workload.turn is not None for each in decided.starts)
+        gathering = max([gathering, *(number - since for since in begun.values())])
+        begun = _gathering(begun, decided, number)
         _add(sums, measure(cluster, now, snapshot))
         now += STEP
-    return Course({name: Fraction(amount, cycles) for name, amount in sums.items()}, evictions, turns, taken)
+    used = {name: Fraction(amount, cycles) for name, amount in sums.items()}
+    return Course(used, evictions, turns, taken, gathering)
 
 
 def _with_patience(cluster: World) -> World:
@@ -77,18 +86,26 @@ def _with_patience(cluster: World) -> World:
 
 
 def _ended(cluster: World, sizes: Mapping[str, int], now: datetime) -> list[Workload]:
-    """Return the jobs that have run for 4 to 8 cycles, each as its number says."""
+    """Return the jobs that have run for their time."""
     running = [each for leaf in sizes for each in cluster.workloads_of(leaf).admitted]
     return [each for each in running if each.admission and now >= each.admission.since + STEP * _cycles_of(each)]
 
 
 def _cycles_of(job: Workload) -> int:
-    return 4 + int(job.key[-6:]) * 7 % 5
+    """Return how long the job runs, as its number says."""
+    return SHORTEST_RUN + int(job.key[-6:]) * 7 % (LONGEST_RUN - SHORTEST_RUN + 1)
 
 
 def _has_no_more_than_without(snapshot: Snapshot, victim: Workload) -> bool:
     before = snapshot.before_turns.of(victim.group, KEY)
     return before.used <= before.runtime
+
+
+def _gathering(begun: Mapping[str, int], decided: Plan, number: int) -> dict[str, int]:
+    """Return the cycle in which the turn of each workload began that still waits for its room."""
+    gone = {each.workload.key for each in decided.starts} | {each.key for each in decided.turns_ended}
+    known = {**begun, **{each.workload.key: number for each in decided.turns_begun}}
+    return {key: since for key, since in known.items() if key not in gone}
 
 
 def _add(sums: dict[str, int], snapshot: Snapshot) -> None:
@@ -108,6 +125,14 @@ CASES: Mapping[str, tuple[str, Mapping[str, int]]] = {
         {"p1": 1, "p2": 3, "q1": 1, "q2": 1},
     ),
     "short at two levels": ("root 4\n  p/ 0 w1\n    p1 0 w1\n    p2 0 w1\n  q 0 w1", {"p1": 1, "p2": 3, "q": 1}),
+    "short at two levels, two siblings": (
+        "root 6\n  p/ 0 w1\n    p1 0 w1\n    p2 0 w1\n    p3 0 w1\n  q 0 w1",
+        {"p1": 1, "p2": 4, "p3": 1, "q": 1},
+    ),
+    "short at three levels": (
+        "root 8\n  p/ 0 w1\n    r/ 0 w1\n      r1 0 w1\n      r2 0 w1\n    p1 0 w1\n  q 0 w1",
+        {"r1": 1, "r2": 6, "p1": 1, "q": 1},
+    ),
 }
 
 
@@ -116,7 +141,8 @@ def main() -> None:
     for case, (drawn, sizes) in CASES.items():
         course = run(drawn, sizes)
         used = {name: round(float(amount), 2) for name, amount in course.used.items()}
-        print(f"{case}: used {used}, {course.turns} turns, {course.evictions} evictions")
+        end = f"{course.turns} turns, {course.evictions} evictions, room gathers for {course.gathering} cycles at most"
+        print(f"{case}: used {used}, {end}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.prove.large_jobs import CASES, Course, run
+from tests.prove.large_jobs import CASES, LONGEST_RUN, Course, run
 
 
 def _within(course: Course, used: dict[str, float]) -> dict[str, Fraction]:
@@ -31,10 +31,23 @@ def test_use_follows_the_weights_also_for_jobs_larger_than_the_share(
     assert course.taken_by_turns == 0
 
 
-def test_job_that_falls_short_at_two_levels_runs_too() -> None:
-    course = run(*CASES["short at two levels"])
-    assert course.used["p2"] > 0.4
+@pytest.mark.parametrize(
+    ("case", "shares"),
+    [
+        ("short at two levels", {"p1": 1, "p2": 1, "q": 2}),
+        ("short at two levels, two siblings", {"p1": 1, "p2": 1, "p3": 1, "q": 3}),
+        ("short at three levels", {"r1": 1, "r2": 1, "p1": 2, "q": 4}),
+    ],
+)
+def test_job_that_falls_short_at_several_levels_comes_near_its_share(case: str, shares: dict[str, int]) -> None:
+    course = run(*CASES[case])
+    assert {name for name, share in shares.items() if course.used[name] < share * 0.75} == set()
     assert course.taken_by_turns == 0
+
+
+def test_room_for_a_turn_gathers_no_longer_than_what_runs_beside_it() -> None:
+    course = run(*CASES["jobs of 1 and of 6, ten GPUs"])
+    assert 0 < course.gathering <= LONGEST_RUN
 
 
 def test_no_turn_is_at_the_cost_of_a_min() -> None:

@@ -6,14 +6,15 @@ the cycle knows of them. A workload gets a turn if
 * it is a head of its leaf whose patience is over, and is larger than what its group has in every flavor;
 * at each level at which it falls short, the mins of all leave enough, nobody has a turn, and its group has used the
   least in proportion to weight of those that compete there: siblings that want more than they get and use something,
-  and those with such a head.
+  and those with such a head. What others in its subtree have used is not held against it.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from shared.quota.decide.decisions import TurnStart
@@ -95,17 +96,35 @@ class TurnOrder:
         self.before = self.snapshot.before_turns
         self.taken = {slot: holder.workload.group for slot, holder in self.snapshot.turns.slots.items()}
 
-    def why_not(self, level: Level, rivals: Set[str] = frozenset()) -> NoTurn | None:
-        """Return why it is not its turn at this level; None: it is. `rivals`: children with a head like it."""
+    def why_not(self, leaf: str, level: Level, rivals: Iterable[TurnRank] = ()) -> NoTurn | None:
+        """Return why a head of the leaf has no turn at this level; None: it has. `rivals`: the ranks of heads there."""
         slot = level.parent, level.key
         if slot in self.taken:
             return NoTurn(TurnRefusal.TAKEN, self.taken[slot], level.key)
-        own = self._rank(level.child, level.key)
+        own = self.rank_at(level, leaf)
         if own is None:
             return NoTurn(TurnRefusal.WEIGHTLESS, level.child, level.key)
-        others = (self._least_using(slot), *(self._rank(each, level.key) for each in rivals))
-        first = min((each for each in others if each is not None), default=own)
+        first = min((each for each in (self._least_using(slot), *rivals) if each is not None), default=own)
         return None if own <= first else NoTurn(TurnRefusal.USED_LESS, first[-1], level.key)
+
+    def rank_at(self, level: Level, leaf: str) -> TurnRank | None:
+        """Return the place of a head of the leaf at this level; None: a group on the way there has weight 0.
+
+        Its subtree has used no more than the leaf, for the leaf's part of the weight: else what the leaf's siblings
+        use would keep its head from the turn that it needs above them.
+        """
+        index, key, least, wanting = self.before.tree_index, level.key, 0, 0
+        for group, parent in pairwise(index.path(leaf)):
+            rank = self._rank(group, key)
+            if rank is None:
+                return None
+            past, waiting_since, name = rank
+            least = past if group == leaf else min(past, least * wanting // self.before.of(group, key).weight)
+            if group == level.child:
+                return least, waiting_since, name
+            children = (self.before.of(each, key) for each in index.children[parent])
+            wanting = sum(each.weight for each in children if each.demand)
+        return None
 
     def _least_using(self, slot: Slot) -> TurnRank | None:
         """Return the first of the children that want more than they get, and use something."""
@@ -134,7 +153,7 @@ class TurnOrder:
         for key, amount in way.amounts:
             own = before.of(leaf, key)
             need = own.non_preemptible + amount
-            if need > own.runtime and (need > own.ceiling or self.why_not(Level(parent, leaf, key, need))):
+            if need > own.runtime and (need > own.ceiling or self.why_not(leaf, Level(parent, leaf, key, need))):
                 return False
         return True
 
@@ -144,7 +163,7 @@ class TurnOrder:
         if isinstance(levels, TooLittle):
             because = TurnRefusal.CEILING if levels.by_ceiling else TurnRefusal.MINS
             return NoTurn(because, levels.group, levels.key, levels.left, levels.requested)
-        return next(filter(None, map(self.why_not, levels)), levels)
+        return next(filter(None, (self.why_not(leaf, level) for level in levels)), levels)
 
 
 def plan_turns(snapshot: Snapshot, cache: CycleCache) -> TurnDecisions:
@@ -177,13 +196,16 @@ def _choose(snapshot: Snapshot, heads: Sequence[LargeHead]) -> Iterator[TurnStar
     """Yield the turns that begin: the oldest head first, each in the first flavors in which it is its turn."""
     order, begun = TurnOrder(snapshot), set[WorkloadId]()
     found = [each for head in heads for each in _candidates(order, head)]
-    rivals: dict[Slot, set[str]] = {}
+    rivals: dict[Slot, list[TurnRank]] = {}
     for each in found:
         for level in each.levels:
-            rivals.setdefault((level.parent, level.key), set()).add(level.child)
+            rank = order.rank_at(level, each.workload.group)
+            if rank is not None:
+                rivals.setdefault((level.parent, level.key), []).append(rank)
     for each in sorted(found, key=lambda each: (each.workload.queued, each.workload.id)):
         slots = [(level.parent, level.key) for level in each.levels]
-        its_turn = not any(map(order.why_not, each.levels, map(rivals.__getitem__, slots)))
+        why_not = partial(order.why_not, each.workload.group)
+        its_turn = not any(map(why_not, each.levels, map(rivals.__getitem__, slots)))
         if its_turn and each.workload.id not in begun:
             begun.add(each.workload.id)
             order.taken.update(dict.fromkeys(slots, each.workload.group))

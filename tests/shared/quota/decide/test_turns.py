@@ -249,6 +249,28 @@ def test_levels_of_the_tree_at_which_it_falls_short() -> None:
     assert [numbers[name][KEY].runtime for name in ("p", "p1", "p2", "q")] == [3, 0, 3, 1]
 
 
+@pytest.mark.parametrize(
+    ("own", "begun"),
+    [
+        pytest.param(5, ["large"], id="its leaf has used no more than q for its part of the weight"),
+        pytest.param(6, [], id="its leaf has used more"),
+    ],
+)
+def test_siblings_that_use_what_the_subtree_has_keep_it_from_no_turn(own: int, begun: list[str]) -> None:
+    tree = "root 4\n  p/ 0 w1\n    p1 0 w1\n    p2 0 w1\n  q 0 w1"
+    past = {"p1": 20, "p2": own, "p": 20 + own, "q": 10}
+    decided = decide(world_of(tree, small("q", 2), small("p1", 2), large(leaf="p2"), past=past))
+    assert turns(decided) == begun
+    if not begun:
+        assert "group 'q' has used less in proportion to its weight" in message_of(decided, "ns/large")
+
+
+def test_leaf_whose_siblings_want_nothing_stands_for_its_whole_subtree() -> None:
+    tree = "root 4\n  p/ 0 w1\n    p1 0 w1\n    p2 ..2 w1\n    p3 0 w1\n  q 0 w1"
+    past = {"p2": 8, "p": 8, "q": 10}
+    assert turns(decide(world_of(tree, small("q", 4), large(leaf="p3", amount=3), past={**past, "p3": 8}))) == ["large"]
+
+
 def test_patience_of_a_minute_is_a_minute() -> None:
     world = world_of(EQUAL, small(), large(created=after(-59)), queueing_patience=timedelta(minutes=1))
     assert turns(decide(world)) == []
