@@ -1,6 +1,6 @@
 """YuniKorn's queues, from its ConfigMap: guaranteed is min, max is max, maxapplications a max of workloads.
 
-A queue is named by its path.
+A queue is named by its path. Where users have limits they take turns: no amount is any one user's here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +26,13 @@ _ROOT: Final = "root"
 _APPLICATIONS: Final = "maxapplications"
 _NAMES: Final = {"vcore": "cpu"}
 _READ: Final = frozenset({"name", "parent", "queues", "resources", _APPLICATIONS})
+_LIMITS: Final = "limits"
+_USERS_LIMITED: Final = (
+    "let the users take turns in its leaves (queueing.order: User), so that none keeps others out; amounts for one "
+    "user or group are left out: who needs one needs a leaf of its own"
+)
 _LOSSES: Final = {
-    "limits": "is left out: limits of users and groups have no counterpart",
+    _LIMITS: "are left out: limits of groups of users have no counterpart; who needs one needs a leaf of its own",
     "childtemplate": "is left out: groups are not made of themselves",
 }
 
@@ -56,6 +61,7 @@ def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedPare
         config = yaml.safe_load(manifest.body["data"][KEY])
         partitions = list(config["partitions"])
         queues = list(_below(partitions[0]["queues"], ()))
+        by_user = {path for path, queue in queues if _limits_users(queue)}
     except (yaml.YAMLError, LookupError, TypeError, AttributeError) as error:
         raise Problem(f"{where(manifest, place)}: is no list of partitions with queues: {error}") from error
     for partition in partitions[1:]:
@@ -72,6 +78,8 @@ def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedPare
         if queue.get(_APPLICATIONS):
             most = read_one(manifest, f"data[{KEY}] {'.'.join(path)}", WORKLOAD_COUNT, queue[_APPLICATIONS])
             draft.set("max", {WORKLOAD_COUNT: most})
+        if not queue.get("queues") and any(path[: len(above)] == above for above in by_user):
+            draft.spec["queueing"] = {"order": "User"}
         yield NamedParent(draft, ".".join(path), ".".join(path[:-1]))
 
 
@@ -82,9 +90,15 @@ def _below(queues: Sequence[Any], above: tuple[str, ...]) -> Iterator[tuple[tupl
         yield from _below(queue.get("queues") or (), path)
 
 
+def _limits_users(queue: Mapping[str, Any]) -> bool:
+    """Return whether the queue limits what one user has, in it and below."""
+    return any(each.get("users") for each in queue.get(_LIMITS) or ())
+
+
 def _note_losses(manifest: Manifest, path: str, queue: Mapping[str, Any], made: Conversion) -> None:
     for field in sorted(queue.keys() - _READ):
         text = _LOSSES.get(field, "has no counterpart and is left out")
+        text = _USERS_LIMITED if field == _LIMITS and _limits_users(queue) else text
         made.note(manifest, f"data[{KEY}]", f"{field} of {path} {text}")
     for field in ("resources", _APPLICATIONS) if path == _ROOT else ():
         if queue.get(field):

@@ -57,6 +57,13 @@ data:
 """
 
 
+IN_TURNS = (
+    "let the users take turns in its leaves (queueing.order: User), so that none keeps others out; amounts for one "
+    "user or group are left out: who needs one needs a leaf of its own"
+)
+OWN = 'limits: [{users: ["*"], maxapplications: 1}]'
+
+
 def test_queues_of_kai_keep_quota_limit_and_weight(tmp_path: Path) -> None:
     made = Converted(tmp_path, KAI + POD % ("kai.scheduler/queue: team", "kai-scheduler"))
     assert made.spec("team") == {
@@ -95,10 +102,29 @@ def test_queues_of_yunikorn_keep_their_paths_apart(tmp_path: Path) -> None:
     assert [each.partition("queues.yaml]: ")[2] for each in made.notes] == [
         "partition gpu is left out: give its nodes a flavor",
         "placementrules has no counterpart and is left out",
-        "limits of root.eng.batch is left out: limits of users and groups have no counterpart",
+        f"limits of root.eng.batch {IN_TURNS}",
     ]
+    assert made.spec("eng-batch")["queueing"] == {"order": "User"}
+    assert "queueing" not in made.spec("sci-batch")
     assert made.of_kind("Pod")[0]["metadata"]["labels"] == {"quotree.dev/group": "sci-batch"}
     assert made.check(tmp_path)[0] == 0
+
+
+def test_users_take_turns_in_every_leaf_below_a_limit(tmp_path: Path) -> None:
+    above = YUNIKORN.replace(OWN, "").replace("name: eng\n", f"name: eng\n                {OWN}\n")
+    made = Converted(tmp_path, above)
+    assert [made.spec(name).get("queueing") for name in ("eng", "eng-batch", "sci-batch")] == [
+        None,
+        {"order": "User"},
+        None,
+    ]
+    assert f"limits of root.eng {IN_TURNS}" in made.notes[-1]
+
+
+def test_limit_of_groups_of_users_is_named_as_lost(tmp_path: Path) -> None:
+    made = Converted(tmp_path, YUNIKORN.replace('users: ["*"]', "groups: [dev]"))
+    assert "queueing" not in made.spec("eng-batch")
+    assert "limits of root.eng.batch are left out: limits of groups of users have no counterpart" in made.notes[-1]
 
 
 def test_config_that_is_no_list_of_partitions_is_an_error(tmp_path: Path) -> None:
