@@ -7,10 +7,11 @@ do queues without a cohort: their groups get borrowingLimit 0.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from cli.convert.conversion import NAMESPACE_NAME, Conversion, read_object, read_one, select_namespaces
 from cli.convert.draft import QuotaGroupDraft, cover_children, join_entries
+from cli.convert.kueue.checks import LISTED, STRATEGY, AdmissionChecks
 from cli.convert.kueue.flavors import convert_flavors
 from cli.convert.kueue.local_queues import LocalQueues
 from cli.convert.kueue.objects import (
@@ -26,11 +27,14 @@ from cli.convert.kueue.workloads import convert_priority_classes, convert_worklo
 from cli.convert.weights import Weights
 from cli.read.duplicates import check_unique
 from cli.read.manifests import Manifest
-from shared.api.names import COUNTS, HOLD_GATE_PREFIX, POD_COUNT
+from shared.api.names import COUNTS, POD_COUNT
 from shared.resources import Amount, FlavorResource
 
 KUEUE: Final = "kueue.x-k8s.io/"
-_CONVERTED: Final = frozenset({"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass"})
+_CHECK: Final = "AdmissionCheck"
+_CONVERTED: Final = frozenset(
+    {"ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "WorkloadPriorityClass", _CHECK}
+)
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 _HUGE_PAGES: Final = "hugepages-"
 _MADE_BY_KUEUE: Final = "Workload"
@@ -45,7 +49,7 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
             of_kind.setdefault(each.kind, []).append(each)
     check_unique(each for found in of_kind.values() for each in found)
     names = convert_flavors(of_kind.get("ResourceFlavor", ()), made)
-    tree = _CohortTree(made, names)
+    tree = _CohortTree(made, names, AdmissionChecks(of_kind.get(_CHECK, ()), made))
     leaves = [tree.add_queue(each) for each in of_kind.get("ClusterQueue", ())]
     for manifest in of_kind.get("Cohort", ()):
         tree.add_cohort(manifest)
@@ -77,8 +81,9 @@ class _Leaf:
 class _CohortTree:
     """The groups of ClusterQueues and Cohorts. A cohort that is only named exists in Kueue, so here too."""
 
-    def __init__(self, made: Conversion, flavors: Mapping[str, str]) -> None:
+    def __init__(self, made: Conversion, flavors: Mapping[str, str], checks: AdmissionChecks) -> None:
         self._made = made
+        self._checks = checks
         self._flavors = flavors
         self._weights = Weights()
         self._cohorts: dict[str, QuotaGroupDraft] = {}
@@ -92,8 +97,8 @@ class _CohortTree:
         draft.spec |= _policies(spec)
         self._set_quotas(draft, manifest, spec.resource_groups)
         _note_policies(manifest, spec, self._made)
-        self._made.note_left_out(manifest, CLUSTER_QUEUE_FIELDS | _CHECKS.keys())
-        _note_checks(manifest, draft.name, self._made)
+        self._made.note_left_out(manifest, CLUSTER_QUEUE_FIELDS | {LISTED, STRATEGY})
+        self._checks.note_of_queue(manifest, draft.name)
         self._weights.add(manifest, draft, None if spec.fair_sharing is None else spec.fair_sharing.weight)
         self._wanted.append((draft, spec.cohort_name or spec.cohort, manifest))
         return _Leaf(manifest, spec, draft)
@@ -194,31 +199,6 @@ def _policies(spec: ClusterQueueSpec) -> dict[str, object]:
 def _has_choice(spec: ClusterQueueSpec) -> bool:
     """Return whether it has several flavors of a resource."""
     return any(len(group.flavors) > 1 for group in spec.resource_groups)
-
-
-def _note_checks(manifest: Manifest, group: str, made: Conversion) -> None:
-    """Note, for each admission check of a queue, the hold gate that can stand for it."""
-    spec = manifest.body.get("spec") or {}
-    for field, read in _CHECKS.items():
-        for name in read(spec[field]) if field in spec else ():
-            text = (
-                f'{name}: let a webhook of yours label the workloads of {group} {HOLD_GATE_PREFIX}{name}: "true" at '
-                f"creation, and the check take the label off; quota.gates says who else may"
-            )
-            made.note(manifest, f"spec.{field}", text)
-
-
-def _named_checks(strategy: Any) -> list[str]:
-    checks = strategy.get("admissionChecks") if isinstance(strategy, dict) else None
-    return [str(each.get("name")) for each in checks or () if isinstance(each, dict)]
-
-
-def _listed_checks(names: Any) -> list[str]:
-    return [str(each) for each in names] if isinstance(names, list) else []
-
-
-_CHECKS: Final = {"admissionChecks": _listed_checks, "admissionChecksStrategy": _named_checks}
-"""Fields that name admission checks -> how their names are read."""
 
 
 def _note_policies(manifest: Manifest, spec: ClusterQueueSpec, made: Conversion) -> None:

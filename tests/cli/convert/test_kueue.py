@@ -50,6 +50,24 @@ def test_example_of_the_guide_is_legal_and_complete(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("controller", "flavors", "expected"),
+    [
+        ("example.com/scanner", [], "the check take the label off; quota.gates says who else may"),
+        ("example.com/scanner", ["a100", "t4"], "who else may. It holds on every flavor, not on a100, t4 alone"),
+        ("kueue.x-k8s.io/multikueue", [], "scan is left out: kueue.x-k8s.io/multikueue is a part of Kueue, and"),
+    ],
+)
+def test_admission_check_becomes_a_gate_or_is_named_as_lost(
+    tmp_path: Path, controller: str, flavors: list[str], expected: str
+) -> None:
+    rules = {"admissionChecks": [{"name": "scan", "onFlavors": flavors}]}
+    check = kueue("AdmissionCheck", "scan", {"controllerName": controller})
+    made = Converted(tmp_path, check + queue("vision", admissionChecksStrategy=rules) + local_queue("web", "vision"))
+    (note,) = made.notes
+    assert expected in note
+
+
 @pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta1", KUEUE])
 def test_cohort_is_named_alike_in_both_versions(tmp_path: Path, version: str) -> None:
     made = Converted(tmp_path, queue("vision", "labs", version))
