@@ -37,5 +37,5 @@ ORDERS: Final = tuple(map(OneAfterAnother, range(8)))
 def _place(workload: Workload, salt: int) -> tuple[Any, ...]:
     """Return a sort key: what it requests, or what looks like chance and is the same each time."""
     if not salt:
-        return (*(amount for _, amount in sorted(workload.request.items())), workload.key)
+        return tuple(amount for _, amount in sorted(workload.request.items())), workload.key
     return (crc32(f"{salt}/{workload.kind}/{workload.key}".encode()), workload.key)

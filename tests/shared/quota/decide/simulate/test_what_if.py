@@ -78,6 +78,14 @@ def test_every_order_ends_all_workloads_and_both_orders_of_two_are_tried() -> No
     assert sorted(first + second) == ["ns/b0", "ns/b1"]
 
 
+def test_workloads_that_request_different_resources_end_in_some_order() -> None:
+    given = [
+        evicting(running("b", {"cpu": 1}, "b0")),
+        evicting(running("b", {"cpu": 1, "gpu": 1}, "b1")),
+    ]
+    assert [len([*order(given)]) for order in ORDERS] == [1] * len(ORDERS)
+
+
 @pytest.mark.parametrize("unsettled", [0, 1], ids=["without the edit", "with it"])
 def test_prediction_is_stable_only_if_both_runs_come_to_rest(unsettled: int, monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[SimulationRun] = []
