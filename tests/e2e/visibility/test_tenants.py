@@ -1,10 +1,13 @@
 """Two tenants with kubectl: neither learns the name of a workload of the other."""
 
+import http.client
 import json
 import ssl
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -115,6 +118,30 @@ def test_right_to_one_name_reaches_no_other(quotree: Quotree, path: str, refusal
         return refusal in answer.stderr and bool(refusal) == (answer.returncode != 0)
 
     wait_for(is_answered, refusal or "an answer")
+
+
+def watch(quotree: Quotree, open_ones: ExitStack, user: str, namespace: str) -> tuple[int, str]:
+    """Open one as that user, which stays open if it is accepted; the status, and what is said instead."""
+    address = urllib.parse.urlsplit(quotree.cluster.url)
+    trusting = ssl.create_default_context(cafile=str(quotree.cluster.ca_file))
+    connection = http.client.HTTPSConnection(str(address.hostname), address.port, timeout=60, context=trusting)
+    open_ones.enter_context(closing(connection))
+    path = f"{API}/namespaces/{namespace}/pendingworkloads?watch=true&timeoutSeconds=60"
+    connection.request(
+        "GET", path, headers={"Authorization": f"Bearer {quotree.cluster.token}", "Impersonate-User": user}
+    )
+    answer = connection.getresponse()
+    return answer.status, "" if answer.status == 200 else answer.read().decode()
+
+
+def test_watches_of_one_tenant_leave_room_for_those_of_others(quotree: Quotree) -> None:
+    quotree.cluster.apply(OWNER)
+    with ExitStack() as open_ones:
+        for number in range(20):
+            wait_for(lambda: watch(quotree, open_ones, "owner-a", "team-a")[0] == 200, f"watch {number} is open")
+        refused = "20 watches of this user, or of its namespace's accounts, are open; close one"
+        wait_for(lambda: refused in watch(quotree, open_ones, "owner-a", "team-a")[1], "one more is refused")
+        wait_for(lambda: watch(quotree, open_ones, "team-b", "team-b")[0] == 200, "another tenant has one")
 
 
 @pytest.mark.parametrize("words", OTHERS, ids=" ".join)
