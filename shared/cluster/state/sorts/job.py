@@ -81,7 +81,7 @@ class JobSort(OwnerSort[Job]):
 def _as_its_pods_show(job: Job, sums: PodSums | None) -> Job:
     """Return the suspended Job with all its pods in its status.
 
-    Before Kubernetes 1.31 the Job controller counts none at first of those that it deletes for a suspension.
+    The Job controller of Kubernetes 1.30 counts none at first of those that it deletes for a suspension.
     """
     if sums is None or job.status.terminating >= sums.pods:
         return job
