@@ -21,11 +21,15 @@ class QueueLabels:
 
     def with_group(self, labels: Mapping[str, str]) -> Mapping[str, str]:
         """Return a new workload's labels, with the group that its queue means unless it names one itself."""
+        group = self.group_of(labels) if self.is_new else None
+        return labels if group is None or GROUP_LABEL in labels else {**labels, GROUP_LABEL: group}
+
+    def group_of(self, labels: Mapping[str, str]) -> str | None:
+        """Return the group that the queue in these labels means; None: they name no queue."""
         queue = labels.get(KUEUE_QUEUE_LABEL)
-        if not (self.is_new and queue) or GROUP_LABEL in labels:
-            return labels
-        group = self.groups.get(f"{self.namespace}/{queue}") or self.groups.get(queue, queue)
-        return {**labels, GROUP_LABEL: group}
+        if not queue:
+            return None
+        return self.groups.get(f"{self.namespace}/{queue}") or self.groups.get(queue, queue)
 
 
 def is_suspended_by_convention(labels: Mapping[str, str]) -> bool:

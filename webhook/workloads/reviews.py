@@ -157,5 +157,6 @@ def _check_changed(sort: ReviewSort[SideT], edit: WorkloadReview[SideT], old: Si
         old.progress,
         new.progress,
         expected_annotations(edit, sort.pending_injection(edit)),
+        edit.follows_queue,
     )
     return flaws + sort.check_changed(edit, changed)

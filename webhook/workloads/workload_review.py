@@ -44,6 +44,14 @@ class WorkloadReview(Generic[SideT]):
         return self.old is not None and self.old_group is None and self.group is not None
 
     @property
+    def follows_queue(self) -> bool:
+        """Whether it joins the group that its queue of Kueue means: what Kueue has started is taken over as it runs."""
+        old, queues = self.old, self.context.queues
+        if old is None or queues is None or not self.joins:
+            return False
+        return self.group == queues.group_of(old.metadata.labels) == queues.group_of(self.new.metadata.labels)
+
+    @property
     def by_reconciler(self) -> bool:
         """Whether the reconciler sent the edit."""
         return self.old is not None and self.context.is_by_reconciler(self.review)

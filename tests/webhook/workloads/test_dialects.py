@@ -62,6 +62,24 @@ def test_label_means_nothing_without_the_dialect_and_for_what_exists() -> None:
     assert applied(mutate_job(review(edited, new), in_dialect(is_new=False)), edited) == edited
 
 
+@pytest.mark.parametrize(
+    ("labels", "group", "known", "expected"),
+    [
+        ({QUEUE: "main"}, "vision", in_dialect(is_new=False), []),
+        ({QUEUE: "main"}, "nlp", in_dialect(is_new=False), ["FrozenWhileRunning"]),
+        ({}, "vision", in_dialect(is_new=False), ["FrozenWhileRunning"]),
+        ({QUEUE: "main"}, "vision", context(), ["FrozenWhileRunning"]),
+    ],
+    ids=["its queue's group", "another group", "no queue", "without the dialect"],
+)
+def test_what_kueue_has_started_joins_the_group_of_its_queue_as_it_runs(
+    labels: dict[str, str], group: str, known: ReviewContext, expected: list[str]
+) -> None:
+    before = job(None, labels=labels)
+    after = job(None, labels={QUEUE: "main", "quotree.dev/group": group})
+    assert codes(judge_job(review(after, before), known)) == expected
+
+
 RUNNING = job(labels={QUEUE: "main"}, annotations=admitted("a100"))
 AGAIN = {**RUNNING, "spec": {**RUNNING["spec"], **HELD}}
 

@@ -76,6 +76,8 @@ class WorkloadEdit:
     was: WorkloadProgress
     now: WorkloadProgress
     expected_annotations: Mapping[str, str]
+    follows_queue: bool = False
+    """Whether it joins the group that its label of another system means, from which it is taken over."""
 
 
 def check_edit(edit: WorkloadEdit, context: WorkloadContext) -> Findings:
@@ -162,6 +164,8 @@ def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
     if after is None or not edit.was.runs:
         return
     if before is None:
+        if edit.follows_queue:
+            return
         message = f"a running workload cannot join group {after.group}; suspend it and wait for its pods to end"
         yield after.violation("FrozenWhileRunning", after.group_field, message)
         return
