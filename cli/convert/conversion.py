@@ -48,6 +48,10 @@ class Conversion:
     workloads: list[dict[str, Any]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     namespaces: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queue_groups: dict[str, str] = field(default_factory=dict)
+    """NAMESPACE/QUEUE of Kueue -> group."""
+    priorities: list[dict[str, Any]] = field(default_factory=list)
+    """The workload priorities that the chart's values have to name."""
     _sources: dict[str, Manifest] = field(default_factory=dict)
     """By the name of the group made of it."""
     _told: set[str] = field(default_factory=set)
@@ -109,6 +113,15 @@ class Conversion:
         groups = [draft.manifest() for draft in parents_first(self.groups)]
         labelled = [body for body in self.namespaces.values() if GROUP_LABEL in body["metadata"].get("labels", {})]
         return [*self.flavors, *groups, *labelled, *self.workloads]
+
+    def values(self) -> dict[str, Any]:
+        """Return the chart's values that go with the objects: what cannot be an object of its own."""
+        found: dict[str, Any] = {}
+        if self.queue_groups:
+            found |= {"dialects": ["kueue"], "queueGroups": dict(sorted(self.queue_groups.items()))}
+        if self.priorities:
+            found["quota"] = {"workloadPriorities": self.priorities}
+        return found
 
 
 def where(manifest: Manifest, place: str) -> str:

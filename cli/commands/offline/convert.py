@@ -1,6 +1,7 @@
 """`quotree convert`: the quota of other systems as Quotree's objects."""
 
 import sys
+from collections.abc import Sequence
 from typing import Literal
 
 import click
@@ -11,6 +12,7 @@ from cli.convert.judgement import judge
 from cli.convert.kai import convert_kai
 from cli.convert.koordinator.elastic_quotas import convert_elastic_quotas
 from cli.convert.kueue.queues import convert_kueue
+from cli.convert.kueue.running import workloads_of_running
 from cli.convert.resource_quota import convert_resource_quotas
 from cli.convert.runai import convert_runai, read_runai
 from cli.convert.slurm.accounts import convert_slurm
@@ -27,8 +29,16 @@ CARRIED_OVER, DIFFERS, ILLEGAL = 0, 1, 1
 @click.command("convert")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option("--strict", is_flag=True, help="End with exit code 1 when something could not be carried over.")
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
-def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"]) -> None:
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "json", "values", "kueue-workloads"]),
+    default="yaml",
+    show_default=True,
+    help="values: the chart's values that go with the objects. kueue-workloads: the way back, Workloads by which Kueue "
+    "takes over the Jobs in FILES that Quotree runs.",
+)
+def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json", "values", "kueue-workloads"]) -> None:
     """Print the quota objects in FILES (files, folders, or - for standard input) as objects of Quotree.
 
     Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
@@ -43,6 +53,9 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     runai, others = read_runai(others)
     manifests = read_manifests(others)
     made = Conversion()
+    if output == "kueue-workloads":
+        _print(workloads_of_running(manifests, made), made)
+        sys.exit(DIFFERS if strict and made.notes else CARRIED_OVER)
     made.read_namespaces(manifests)
     convert_kueue(manifests, made)
     convert_elastic_quotas(manifests, made)
@@ -57,16 +70,23 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
         raise Problem(f"there is nothing to convert in {', '.join(files)}: no quota object of another system")
     if output == "json":
         print_data({"apiVersion": "v1", "kind": "List", "items": documents}, "json")
+        _print((), made)
     else:
-        click.echo(yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True), nl=False)
-    for note in made.notes:
-        click.echo(str(note), err=True)
+        _print([made.values()] if output == "values" else documents, made)
     judgement = judge(documents, manifests)
     for line in judgement.lines():
         click.echo(line, err=True)
     if judgement.findings.violations:
         sys.exit(ILLEGAL)
     sys.exit(DIFFERS if strict and made.notes else CARRIED_OVER)
+
+
+def _print(documents: Sequence[object], made: Conversion) -> None:
+    """Print documents as YAML, then the notes on standard error."""
+    if documents:
+        click.echo(yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True), nl=False)
+    for note in made.notes:
+        click.echo(str(note), err=True)
 
 
 class _Dumper(yaml.SafeDumper):

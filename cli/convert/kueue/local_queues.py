@@ -29,6 +29,7 @@ class LocalQueues:
                 made.note(manifest, "spec.clusterQueue", f"{spec.cluster_queue} is not in the files; left out")
                 continue
             self._groups[namespace, manifest.name] = group
+            made.queue_groups[f"{namespace}/{manifest.name}"] = group
             self._namespaces.setdefault(spec.cluster_queue, set()).add(namespace)
             if manifest.name == DEFAULT_QUEUE:
                 made.label_namespace(namespace, group)

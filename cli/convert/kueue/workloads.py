@@ -33,6 +33,7 @@ _LEFT_OUT: Final = {
 def convert_priority_classes(manifests: Sequence[Manifest], made: Conversion) -> set[str]:
     """Note the setting that has these classes as workload priorities, and return their names."""
     values = {each.name: read_object(read_workload_priority_class, each).value for each in manifests}
+    made.priorities += [{"name": name, "value": value} for name, value in values.items()]
     if values:
         listed = ", ".join(f"{{name: {name}, value: {value}}}" for name, value in values.items())
         text = (

@@ -39,6 +39,9 @@ def _note_priorities(qualities: Sequence[SlurmRecord], made: Conversion) -> None
         listed = ", ".join(f"{{name: {name.lower()}, value: {value}}}" for name, value in values.items())
         text = f"set workloadPriorities: [{listed}] below `quota` in the chart's values; --qos is then the label"
         made.note(qualities[0].manifest, "Priority", f"{text} {PRIORITY_LABEL}, which is refused until then")
+        made.priorities += [
+            {"name": name.lower(), "value": int(value)} for name, value in values.items() if value.isdecimal()
+        ]
 
 
 def _qualities_of(account: SlurmRecord) -> list[str]:
