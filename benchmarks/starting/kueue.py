@@ -18,6 +18,7 @@ from dev.controlplane.host.ports import Ports
 from dev.controlplane.host.processes import Process
 from dev.controlplane.pki import Authority
 from dev.controlplane.rest import serves
+from dev.operators.running import install
 
 NAMESPACE: Final = "kueue-system"
 API: Final = "kueue.x-k8s.io/v1beta2"
@@ -34,33 +35,8 @@ def kueue(
 
     `reclaims`: whether a leaf takes back what others have borrowed.
     """
-    files = kueue_program.ensure(progress=print)
-    folder = control_plane.workdir / "kueue"
-    folder.mkdir()
-    ports = Ports()
-    webhook, health, metrics = ports.take(), ports.take(), ports.take()
-    authority = Authority(folder)
-    authority.server("tls")
-    _install(control_plane, files.chart, f"https://127.0.0.1:{webhook}", authority.certificate)
-    process = Process(
-        "kueue",
-        [
-            str(files.program),
-            f"--config={_settings(folder, webhook, health, metrics)}",
-            "--feature-gates=VisibilityOnDemand=false",
-        ],
-        log=folder / "kueue.log",
-        environment={
-            **os.environ,
-            "KUBECONFIG": str(control_plane.kubeconfig),
-            "POD_NAMESPACE": NAMESPACE,
-            kueue_program.METRICS_CERTIFICATES: str(folder),
-        },
-        probe=lambda: serves(f"http://127.0.0.1:{health}/readyz"),
-    )
-    process.start()
-    try:
-        _apply_once_it_listens(control_plane, yaml.safe_dump_all(_queues(leaves, reclaims=reclaims)))
+    with manager(control_plane):
+        apply_once_it_listens(control_plane, yaml.safe_dump_all(_queues(leaves, reclaims=reclaims)))
 
         names = [leaf.name for leaf in leaves]
 
@@ -69,9 +45,40 @@ def kueue(
             control_plane.kubectl("patch", "clusterqueue", *names, "--type=merge", "--patch", patch)
 
         yield Contender("Kueue", "kueue.x-k8s.io/queue-name", leaves, lambda: stop("Hold"), lambda: stop("None"))
-    finally:
-        process.stop()
-        ports.close()
+
+
+@contextmanager
+def manager(control_plane: ControlPlane) -> Iterator[Process]:
+    """Install what its chart has beside the manager, and run that, which the caller may stop and start again."""
+    files = kueue_program.ensure(progress=print)
+    folder = control_plane.workdir / "kueue"
+    folder.mkdir()
+    with Ports() as ports:
+        webhook, health, metrics = ports.take(), ports.take(), ports.take()
+        authority = Authority(folder)
+        authority.server("tls")
+        _install(control_plane, files.chart, f"https://127.0.0.1:{webhook}", authority.certificate)
+        process = Process(
+            "kueue",
+            [
+                str(files.program),
+                f"--config={_settings(folder, webhook, health, metrics)}",
+                "--feature-gates=VisibilityOnDemand=false",
+            ],
+            log=folder / "kueue.log",
+            environment={
+                **os.environ,
+                "KUBECONFIG": str(control_plane.kubeconfig),
+                "POD_NAMESPACE": NAMESPACE,
+                kueue_program.METRICS_CERTIFICATES: str(folder),
+            },
+            probe=lambda: serves(f"http://127.0.0.1:{health}/readyz"),
+        )
+        process.start()
+        try:
+            yield process
+        finally:
+            process.stop()
 
 
 def _install(control_plane: ControlPlane, chart: Path, url: str, authority: Path) -> None:
@@ -84,7 +91,7 @@ def _install(control_plane: ControlPlane, chart: Path, url: str, authority: Path
         if "webhooks" in each:
             each["webhooks"] = [_by_url(hook, url, bundle) for hook in each["webhooks"] if _is_needed(hook)]
     objects.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.safe_dump_all(objects))
+    install(control_plane, objects)
 
 
 def _is_needed(hook: dict[str, Any]) -> bool:
@@ -144,7 +151,7 @@ def _object(kind: str, name: str, spec: dict[str, Any], **metadata: str) -> dict
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
 
 
-def _apply_once_it_listens(control_plane: ControlPlane, manifests: str) -> None:
+def apply_once_it_listens(control_plane: ControlPlane, manifests: str) -> None:
     """Its webhook answers some seconds after it says that it is ready."""
     deadline = time.monotonic() + 120
     while True:

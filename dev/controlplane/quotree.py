@@ -174,7 +174,7 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
         for index in range(webhooks):
             quotree.add_webhook(listen=port if index == 0 else None, **(webhook or {}))
         if webhooks:
-            _wait_for_authority(cluster)
+            wait_for_authority(cluster)
         for _ in range(reconcilers):
             quotree.add_reconciler()
         yield quotree
@@ -202,7 +202,7 @@ def _install_chart(cluster: ControlPlane, url: str, values: Sequence[str], kinds
         cluster.rest.request("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", body)
 
 
-def _wait_for_authority(cluster: ControlPlane) -> None:
+def wait_for_authority(cluster: ControlPlane) -> None:
     """Until the webhook has written its CA into both configurations, every review would fail."""
     deadline = time.monotonic() + _READY
     while not all(_has_authority(cluster, kind) for kind in ("mutating", "validating")):

@@ -45,7 +45,7 @@ def running(
         if objects:
             # Charts make none.
             control_plane.rest.request("POST", "/api/v1/namespaces", {"metadata": {"name": operator.account[0]}})
-            _apply(control_plane, manifests.on_this_host(objects, _url(site), authority.certificate.read_bytes()))
+            install(control_plane, manifests.on_this_host(objects, _url(site), authority.certificate.read_bytes()))
         hooks = [f"{_url(site)}{path}" for path in manifests.webhook_paths(objects)]
         process = _process(operator, control_plane, built.program, site, hooks)
         process.start()
@@ -55,7 +55,8 @@ def running(
             process.stop()
 
 
-def _apply(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> None:
+def install(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> None:
+    """Apply objects, and wait until the definitions among them are served. Raises ControlPlaneError."""
     control_plane.kubectl("apply", "--server-side", "-f", "-", input=yaml.dump_all(objects, Dumper=yaml.CSafeDumper))
     defined = [each["metadata"]["name"] for each in objects if each["kind"] == "CustomResourceDefinition"]
     deadline = time.monotonic() + _READY
