@@ -63,6 +63,7 @@ LONG: Final = {
     "reconciler/live/nodes/test_flavors.py": 45,
     "reconciler/live/nodes/test_node_sizes.py": 15,
     "reconciler/live/nodes/test_not_placed.py": 35,
+    "reconciler/live/nodes/test_preempted_by_scheduler.py": 20,
     "reconciler/live/owners/test_brought_in.py": 30,
     "reconciler/live/owners/test_changed_workloads.py": 90,
     "reconciler/live/owners/test_hostile_owners.py": 105,
