@@ -2,8 +2,8 @@
 
 Each change is made here in other words than the engine's, and the start is seen in a simulation: with all that the
 remedy requires at once, and one after another with cycles between. In every other world a group is on hold, in every
-third one budgets of one or two groups are spent. Exit code 1 when one is not. The same is tested for a few worlds in
-`tests/shared/quota/decide/advise/test_remedies.py`.
+third one budgets of one or two groups are spent, in every fifth one nodes have the capacity. Exit code 1 when one is
+not. The same is tested for a few worlds in `tests/shared/quota/decide/advise/test_remedies.py`.
 """
 
 import argparse
@@ -23,8 +23,11 @@ from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.measure.static.node_shapes import largest_nodes
 from shared.quota.model import rules
 from shared.quota.model.budgets.in_force import tree_with_spent
+from shared.quota.model.flavor import Flavor
+from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from shared.quota.model.tree import BUILT_IN, Entry, ReclaimOverrides, StopPolicy, Tree
 from shared.quota.model.workload import Workload
@@ -52,7 +55,21 @@ def drawn(seed: int) -> World:
     for name, own in budgets.items():
         groups[name] = replace(groups[name], budgets=tuple(each.budget for each in own))
     world = World.of(Tree.of(groups.values()), found.flavors, (life.work for life in found.lives), settings=settings)
+    if seed % 5 == 4:
+        world = _with_nodes(world, Random(seed))
     return replace(world.with_spent(budgets), budgets_used={name: used_of(own) for name, own in budgets.items()})
+
+
+def _with_nodes(of: World, dice: Random) -> World:
+    """The same world, whose capacity one or two alike nodes of each flavor have."""
+    flavors = [Flavor(name, node_labels={"flavor": name}) for name in of.flavors]
+    nodes = []
+    for flavor in flavors:
+        number = dice.randint(1, 2)
+        size = {name: amount // number for own, name, amount in of.settings.capacity if own == flavor.name}
+        nodes += [ClusterNode(f"{flavor.name}-{each}", flavor.node_labels, size) for each in range(number)]
+    everyone = [each for found in of.workload_sets.values() for each in found.by_id.values()]
+    return World.of(of.tree, flavors, everyone, nodes, replace(of.settings, capacity=()))
 
 
 def starts(of: World, workload: Workload, now: datetime) -> bool:
@@ -77,9 +94,16 @@ def done(of: World, waits: Workload, remedy: Remedy, less: int = 0) -> World:
     by = remedy.by - less
     if remedy.do is RemedyAction.ADD_CAPACITY:
         capacity = {(flavor, name): amount for flavor, name, amount in of.settings.capacity}
-        capacity[remedy.flavor, remedy.resource] = capacity.get((remedy.flavor, remedy.resource), 0) + by
+        on_nodes = [each for each in of.nodes if each.labels == of.flavors[remedy.flavor].node_labels]
+        there = sum(each.allocatable.get(remedy.resource, 0) for each in on_nodes)
+        capacity[remedy.flavor, remedy.resource] = capacity.get((remedy.flavor, remedy.resource), there) + by
         given = tuple((*key, amount) for key, amount in capacity.items())
-        return replace(of, settings=replace(of.settings, capacity=given))
+        # What is added has no larger nodes than there are.
+        return replace(of, settings=replace(of.settings, capacity=given), largest_nodes=largest_nodes(of))
+    if remedy.do is RemedyAction.ADD_NODE:
+        (like,) = [each for each in of.nodes if each.name == remedy.like]
+        added = (replace(like, name=f"{like.name}-more-{len(of.nodes)}-{each}") for each in range(by))
+        return replace(of, nodes=(*of.nodes, *added), largest_nodes=None)
     written = of.written or of.tree
     if remedy.do in (RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.RAISE_LENDING_LIMIT):
         return edited(of, raised(written, remedy, by))
@@ -138,7 +162,19 @@ def starts_in_steps(of: World, waits: Workload, remedy: Remedy) -> bool:
     """Whether the workload starts if the cluster comes to rest between the changes."""
     for each in remedy.also:
         of = simulate.run(done(of, waits, each), EPOCH, limit=100).world
+    if remedy.do is RemedyAction.ADD_NODE:
+        return starts_beside_nodes(of, waits, replace(remedy, by=1, also=()), remedy.by)
     return starts(done(of, waits, replace(remedy, also=())), waits, EPOCH)
+
+
+def starts_beside_nodes(of: World, waits: Workload, one: Remedy, number: int) -> bool:
+    """Whether the workload starts beside one of so many nodes that join one by one."""
+    for _ in range(number):
+        of = done(of, waits, one)
+        if starts(of, waits, EPOCH):
+            return True
+        of = simulate.run(of, EPOCH, limit=100).world
+    return False
 
 
 def runs_after_eviction(of: World, waits: Workload, remedy: Remedy) -> bool:

@@ -129,17 +129,17 @@ class CapacityRemedies:
         return [key for key in given if key not in self._search.keys]
 
     def nodes(self) -> Iterator[Remedy]:
-        """Add more nodes like the largest one of a flavor."""
+        """Add more nodes like the largest one of a flavor; they may join at once, or with cycles between."""
         settings = self._search.world.settings
         if settings.capacity_source is not CapacitySource.NODES:
             return
         given = {flavor for flavor, _, _ in settings.capacity}
         for flavor in dict.fromkeys(key.flavor for key in self._search.keys if key.flavor not in given):
             like = self._largest_node(flavor)
-            by = None
-            if like is not None:
-                by = self._search.smallest_effect(partial(changes.with_nodes, like=like), MOST_NODES)
-            if like is not None and by is not None:
+            if like is None:
+                continue
+            by = self._search.smallest_repetition(partial(changes.with_nodes, number=1, like=like), MOST_NODES)
+            if by is not None and self._search.starts(partial(changes.with_nodes, number=by, like=like)):
                 yield Remedy(RemedyAction.ADD_NODE, flavor=flavor, by=by, like=like.name)
 
     def _largest_node(self, flavor: str) -> ClusterNode | None:

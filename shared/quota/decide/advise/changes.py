@@ -167,7 +167,9 @@ def with_capacity(world: World, key: FlavorResource, amount: Amount) -> World:
 
 def with_nodes(world: World, number: int, like: ClusterNode) -> World:
     """Add this many nodes like that one."""
-    added = tuple(replace(like, name=f"{like.name}+{count}", takes_pods=True) for count in range(1, number + 1))
+    first = len(world.nodes) + 1
+    names = [f"{like.name}+{count}" for count in range(first, first + number)]
+    added = tuple(replace(like, name=name, takes_pods=True) for name in names)
     return replace(world, nodes=(*world.nodes, *added), largest_nodes=None)
 
 

@@ -93,6 +93,19 @@ class Search:
         found = smallest(self._does(change), most, self._hints)
         return found and found.number
 
+    def smallest_repetition(self, step: WorldChange, most: int) -> int | None:
+        """Return how often, up to `most`, a change must be made, with cycles after each, until the workload starts."""
+        numbers = [self._repetition(world, step, most) for world in self._worlds]
+        return None if None in numbers else max(filter(None, numbers))
+
+    def _repetition(self, world: World, step: WorldChange, most: int) -> int | None:
+        for number in range(1, most + 1):
+            changed = step(world)
+            if changed is None or self._trial.starts(changed):
+                return None if changed is None else number
+            world = self._trial.at_rest(changed)
+        return None
+
     def least_taken_away(self, resource: str, change: WorldChangeBy, most: Amount) -> SmallestNumber | None:
         """Return how much less, up to `most`, of a resource the workload must request."""
         unit = self.unit(resource)

@@ -196,6 +196,17 @@ def test_remedy_adds_a_node_like_the_largest_one_or_capacity() -> None:
     assert {"do": "AddCapacity", "flavor": "a100", "resource": "gpu", "by": 3} in found
 
 
+def test_remedy_adds_as_many_nodes_as_it_takes_if_they_join_one_by_one() -> None:
+    """Two would do at once. Of nodes that join one by one, another takes the first, and none is left for it."""
+    groups = tree("root\n  a 12..99\n  b 4..99")
+    nodes = [ClusterNode("one", {}, {"gpu": 4})]
+    first = running("a", {"gpu": 4}, "first")
+    waits = pending("a", {"gpu": 8}, "new", pods=2, queued=after(-2))
+    other = pending("b", {"gpu": 4}, "other", queued=after(-1))
+    given = World.of(groups, [Flavor("default")], [first, waits, other], nodes)
+    assert {"do": "AddNode", "flavor": "default", "by": 3, "like": "one"} in remedies_of(given, "new")
+
+
 def test_capacity_is_no_remedy_where_it_is_the_sum_of_mins() -> None:
     groups = tree("root\n  a 4\n  b 0..2")
     settings = QuotaSettings(capacity_source=CapacitySource.GROUPS)
