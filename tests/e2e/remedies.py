@@ -2,8 +2,9 @@
 
 Between them Jobs come and end, groups are edited and put on hold, budgets are spent, and capacity is lost and returns:
 a node shrinks and grows, is cordoned, or is deleted with its pods and comes back. Each remedy is read from
-`quotree explain -o json`, and is made by requests to the API server, what stands in `and` first; evictions by
-`quotree evict`. Exit code 1 when a Job does not start. `tests/e2e/test_remedies.py` makes a few.
+`quotree explain -o json`, and is made by requests to the API server, what stands in `and` first, until the cluster is
+at rest again; evictions by `quotree evict`. Exit code 1 when a Job does not start. `tests/e2e/test_remedies.py` makes
+a few.
 """
 
 import argparse
@@ -172,8 +173,11 @@ class TroubledTree:
         return None
 
     def _carried_out(self, job: str, remedy: Json) -> Tried:
-        for each in (*remedy.get("and", ()), remedy):
+        for each in remedy.get("and", ()):
             self._do(each)
+            # Jobs, groups and nodes are watched apart: what is made at once is seen in any order.
+            self.tree.rest()
+        self._do(remedy)
         deadline, started = time.monotonic() + _TO_START, False
         while not started and time.monotonic() < deadline:
             jobs = self.tree.jobs()
