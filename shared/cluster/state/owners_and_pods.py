@@ -133,10 +133,9 @@ class OwnersAndPods:
             pod = None if new is None else new.using
             if pod is None or not pod.is_preempted or (old is not None and old.using and old.using.is_preempted):
                 continue
-            key = pod.job or pod.key
-            workload = self.work.index.workload(key)
+            workload = self.work.index.workload(pod.owner)
             if workload is not None:
-                self.work.follow_ups.add_preempted(key, workload, self.work.objects.of(key))
+                self.work.follow_ups.add_preempted(pod.owner, workload, self.work.objects.of(pod.owner))
 
     def _judge_made_again(self) -> None:
         keys = set(self.work.index.added_or_removed)

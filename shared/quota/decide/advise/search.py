@@ -101,8 +101,10 @@ class Search:
     def _repetition(self, world: World, step: WorldChange, most: int) -> int | None:
         for number in range(1, most + 1):
             changed = step(world)
-            if changed is None or self._trial.starts(changed):
-                return None if changed is None else number
+            if changed is None:
+                return None
+            if self._trial.starts(changed):
+                return number
             world = self._trial.at_rest(changed)
         return None
 

@@ -55,6 +55,11 @@ class UsingPod(msgspec.Struct, frozen=True):
     is_preempted: bool = False
     """Whether kube-scheduler has chosen to stop it, for a pod of a higher PriorityClass."""
 
+    @property
+    def owner(self) -> str:
+        """The key of the workload that accounts for it, or would if it were managed."""
+        return self.job or self.key
+
 
 def using_pod(pod: Pod, namespace: str, request: Mapping[str, Amount]) -> UsingPod:
     """Return the record of a pod that requests so much."""
@@ -116,7 +121,7 @@ class _Pods:
         for index, name in (
             (self.on_node, pod.node),
             (self.in_namespace, pod.namespace),
-            (self.of_owner, _owner(pod)),
+            (self.of_owner, pod.owner),
         ):
             members = index.setdefault(name, set())
             change(members, pod.uid)
@@ -287,11 +292,11 @@ class NodeUsage:
 
     def _is_managed(self, pod: UsingPod) -> bool:
         """Return whether it is managed: by its Job or pod group, or, if it joined that later, by itself."""
-        return self._owner_is_managed(_owner(pod)) or self._owner_is_managed(pod.uid)
+        return self._owner_is_managed(pod.owner) or self._owner_is_managed(pod.uid)
 
     def _account_of(self, pod: UsingPod) -> str:
         """Return which workload counts a managed pod: itself, if it joined its group later, or its owner."""
-        return pod.uid if self._owner_is_managed(pod.uid) else _owner(pod)
+        return pod.uid if self._owner_is_managed(pod.uid) else pod.owner
 
     def _count_one(self, uid: str) -> _Counted | None:
         """Return the pod as it counts now; None: it is gone, managed, or on a node that is no capacity."""
@@ -302,10 +307,6 @@ class NodeUsage:
         labels = self._labels_of(pod.namespace)
         is_system = is_of_system(pod.group, pod.namespace, labels, default_group=self._settings.default_group)
         return _Counted(is_system, flavor, pod)
-
-
-def _owner(pod: UsingPod) -> str:
-    return pod.job or pod.key
 
 
 _POD: Final = key_of(COUNTS, POD_COUNT)
