@@ -14,6 +14,7 @@ from reconciler.report.events.groups import GroupEvents
 from reconciler.report.events.pending import PendingEvents
 from reconciler.report.events.placement import PlacementEvents
 from reconciler.report.events.preemptions import PreemptionReports
+from reconciler.report.events.quota_groups import QuotaGroupEvents
 from reconciler.report.fault_reports import FaultReports
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.report.metrics import ReconcilerMetrics
@@ -139,7 +140,7 @@ class Reconciler:
         pending_events = PendingEvents(self._state.work, events)
         placement_events = PlacementEvents(self._state.work, events)
         preemptions = PreemptionReports(self._state.work.follow_ups, events, self._metrics.evictions)
-        group_events = GroupEvents(self._state, events, pending_events, placement_events)
+        group_events = GroupEvents(self._state, events, QuotaGroupEvents(recorder), pending_events, placement_events)
         reports = Reports(status, group_events, self._latest_plan, self._faults, deletions)
         async with asyncio.TaskGroup() as group:
             executor = Executor(

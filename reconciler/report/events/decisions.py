@@ -13,11 +13,7 @@ from shared.cluster.state.workloads.follow_ups import PreemptedPods
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, TurnStart, WaitExplanation, WaitReason
-from shared.quota.measure.accounts.budgets.book import PassedPart
-from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.static.node_usage import UsingPod
-from shared.quota.model.budgets.in_force import budget_text
-from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 
 _NEEDS_A_PERSON: Final = frozenset(
@@ -119,20 +115,6 @@ class WorkloadEvents:
         text = f"group {workload.group} can have no workloads"
         self._record(objects, EventType.WARNING, WaitReason.NO_LEAF.value, "Read", text)
 
-    def inactive(self, name: str, uid: str, why: Inactive) -> None:
-        """The group became inactive: nothing new starts in it."""
-        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
-        self._recorder.record(group, EventType.WARNING, reason=why.reason, action="Check", note=why.message)
-
-    def budget_used(self, uid: str, part: PassedPart) -> None:
-        """So many percent of a group's budget are used."""
-        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=part.group, uid=uid)
-        at = moment_at(part.at).isoformat(timespec="milliseconds")
-        text = f"{part.percent} % of its budget of {budget_text(part.budget)} were used at {at}"
-        reason = "BudgetSpent" if part.percent == 100 else "BudgetNearlySpent"
-        what = f"; whenSpent is {part.budget.when_spent.value}"
-        self._recorder.record(group, EventType.WARNING, reason=reason, action="Account", note=text + what)
-
     def set_aside(self, fault: Fault, objects: list[WorkloadObject]) -> None:
         """Quotree has met a fault of its own on this workload, flavor or node."""
         if objects:
@@ -144,17 +126,6 @@ class WorkloadEvents:
         if kind is not None:
             about = Regarding(api_version=kind, kind=subject.kind, name=name, namespace=namespace, uid=subject.uid)
             self._recorder.record(about, EventType.WARNING, reason=REASON, action="Read", note=fault.message)
-
-    def active_again(self, name: str, uid: str) -> None:
-        """The group was fixed."""
-        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
-        self._recorder.record(group, EventType.NORMAL, reason="Active", action="Check", note="workloads start again")
-
-    def amended(self, name: str, uid: str, text: str) -> None:
-        """Overrides or windows of the group began or ended. `text`: what is in force now; empty: nothing."""
-        group = Regarding(api_version=API_VERSION, kind="QuotaGroup", name=name, uid=uid)
-        reason, note = ("Amended", f"in force: {text}") if text else ("AsWritten", "the group is as it is written")
-        self._recorder.record(group, EventType.NORMAL, reason=reason, action="Amend", note=note)
 
     def adopted(self, group: str, objects: list[WorkloadObject], flavors: Flavors) -> None:
         """A workload that ran without an admission is counted from now on."""

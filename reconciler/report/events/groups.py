@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from reconciler.report.events.decisions import WorkloadEvents
 from reconciler.report.events.pending import PendingEvents
 from reconciler.report.events.placement import PlacementEvents
+from reconciler.report.events.quota_groups import QuotaGroupEvents
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import GROUP, Fault, Subject
 from shared.quota.decide.decisions import Plan
@@ -21,10 +22,16 @@ class GroupEvents:
     """Records each event once, when it becomes true."""
 
     def __init__(
-        self, state: ClusterState, events: WorkloadEvents, pending: PendingEvents, placement: PlacementEvents
+        self,
+        state: ClusterState,
+        events: WorkloadEvents,
+        of_groups: QuotaGroupEvents,
+        pending: PendingEvents,
+        placement: PlacementEvents,
     ) -> None:
         self._state = state
         self._events = events
+        self._of_groups = of_groups
         self._pending_events = pending
         self._placement_events = placement
         self._inactive: Mapping[str, Inactive] = {}
@@ -65,10 +72,10 @@ class GroupEvents:
         for name, why in inactive.items():
             if name in self._state.tree.groups and before.get(name) != why:
                 with self._state.faults.about(Subject(GROUP, name)):
-                    self._events.inactive(name, self._state.tree.groups[name].uid, why)
+                    self._of_groups.inactive(name, self._state.tree.groups[name].uid, why)
         for name in before.keys() - inactive.keys():
             if name in self._state.tree.groups:
-                self._events.active_again(name, self._state.tree.groups[name].uid)
+                self._of_groups.active_again(name, self._state.tree.groups[name].uid)
 
     def _report_amended(self, snapshot: Snapshot) -> None:
         """Report what begins or ends; a new leader takes from the statuses what was reported before."""
@@ -81,7 +88,7 @@ class GroupEvents:
         for name in sorted(before.keys() | self._amended.keys()):
             text = self._amended.get(name, "")
             if before.get(name, "") != text and name in self._state.tree.groups:
-                self._events.amended(name, self._state.tree.groups[name].uid, text)
+                self._of_groups.amended(name, self._state.tree.groups[name].uid, text)
 
     def _written_amended(self) -> dict[str, str]:
         conditions = (
@@ -95,7 +102,7 @@ class GroupEvents:
             part = book.budgets.passed.unreported.pop(0)
             record = self._state.tree.groups.get(part.group)
             if record is not None:
-                self._events.budget_used(record.uid, part)
+                self._of_groups.budget_used(record.uid, part)
 
     def _report_orphaned(self, snapshot: Snapshot) -> None:
         """Report the workloads without a leaf; one that is pending only after a while.

@@ -12,6 +12,7 @@ from reconciler.report.events.decisions import WorkloadEvents
 from reconciler.report.events.groups import GroupEvents
 from reconciler.report.events.pending import PendingEvents
 from reconciler.report.events.placement import PlacementEvents
+from reconciler.report.events.quota_groups import QuotaGroupEvents
 from shared.api.core.job import Job, JobStatus, read_job
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
@@ -93,9 +94,10 @@ def a_job(name: str, cpu: str = "1", **metadata: Any) -> Job:
 def case() -> PendingEventsCase:
     heard, clock = Heard(), Clock()
     state = ClusterState(QuotaSettings(capacity=(("default", "cpu", 100_000),)))
-    events = WorkloadEvents(cast("EventRecorder", heard))
+    recorder = cast("EventRecorder", heard)
+    events = WorkloadEvents(recorder)
     pending = PendingEvents(state.work, events, clock.read)
-    cycles = GroupEvents(state, events, pending, PlacementEvents(state.work, events))
+    cycles = GroupEvents(state, events, QuotaGroupEvents(recorder), pending, PlacementEvents(state.work, events))
     found = PendingEventsCase(state, pending, cycles, heard, clock)
     found.state.observe_flavors([Changed(None, Flavor("default"))])
     found.groups("vision default:cpu ..1000")
@@ -207,9 +209,12 @@ def test_new_leader_reports_an_absent_group_again_and_waits_first(case: PendingE
     case.see(None, a_job("lost"))
     case.round(0)
     case.round(3)
-    events = WorkloadEvents(cast("EventRecorder", case.heard))
+    recorder = cast("EventRecorder", case.heard)
+    events = WorkloadEvents(recorder)
     case.reports = PendingEvents(case.state.work, events)
-    case.cycles = GroupEvents(case.state, events, case.reports, PlacementEvents(case.state.work, events))
+    case.cycles = GroupEvents(
+        case.state, events, QuotaGroupEvents(recorder), case.reports, PlacementEvents(case.state.work, events)
+    )
     assert [case.round(second) for second in (5, 8)] == [[], [("lost", "NoLeaf", ABSENT)]]
 
 
