@@ -1,57 +1,91 @@
-"""Which measurements there are: `python -m benchmarks [NAME…]` runs them, or all of them, one after another."""
+"""Which benchmarks there are: `python -m benchmarks [NAME…]` runs them, or all of them, one after another.
+
+At the end one table says what was measured. A run of all writes docs/benchmarks/results.json, of which the page is
+made (`python -m dev.generate.benchmarks`). A run of some replaces their figures in the file that `--out` names.
+`--small` runs trials, which tell nothing but that each benchmark works.
+"""
 
 import argparse
+import os
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
-MEASUREMENTS: Final = (
-    "measuring",
-    "accounts",
-    "cold_start",
-    "plan_cost",
-    "webhook_reviews",
-    "job_create",
-    "edits",
-    "rolling_restart",
-    "large_objects",
-    "floods",
-    "starts",
-    "reclaims",
-    "listing",
-    "full_start",
-    "footprint",
-    "kind_reading",
-    "visibility_queries",
-    "forecasts",
-    "replay",
-)
-_ROOMS: Final = {
-    "webhook_reviews": "webhook.reviews",
-    "job_create": "webhook.job_create",
-    "edits": "webhook.edits",
-    "rolling_restart": "webhook.rolling_restart",
-    "large_objects": "objects.large_objects",
-    "floods": "objects.floods",
-    "listing": "objects.listing",
-    "kind_reading": "objects.kind_reading",
-}
-"""name → module, of those in a room."""
+from benchmarks.results.figures import FIGURES, recorded, table
+from benchmarks.results.machine import commit, conditions, load, today
+from benchmarks.results.programme import ALL, WHOLE, Benchmark
+from benchmarks.results.results import OK, RESULTS, Outcome, Results, merged, read_results, write_results
+
+TRIAL: Final = "a trial"
 
 
 def main() -> int:
-    """Run each in a process of its own; 1 when one failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(MEASUREMENTS)}")
-    chosen = parser.parse_args().names or MEASUREMENTS
-    if unknown := set(chosen) - set(MEASUREMENTS):
-        parser.error(f"unknown measurement {', '.join(sorted(unknown))}: there are {', '.join(MEASUREMENTS)}")
-    failed = False
-    for name in chosen:
-        print(f"--- {name}", flush=True)
-        module = f"benchmarks.{_ROOMS.get(name, name)}"
-        failed |= subprocess.run([sys.executable, "-m", module], check=False).returncode != 0
-    return int(failed)
+    """Run each in a process of its own, print the table, and return 1 when one failed."""
+    names = [each.name for each in ALL]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(names):
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}: there are {', '.join(names)}")
+    chosen = [each for each in ALL if each.name in (options.names or names)]
+    results = run_all(chosen, small=options.small)
+    print(f"\n{table(results.figures)}\n\n{results.summary}", flush=True)
+    path = options.out or (None if options.names or options.small else RESULTS)
+    if path:
+        write_results(merged(read_results(path), results) if options.names and path.exists() else results, path)
+        print(f"written to {path}")
+    return int(any(each.end != OK for each in results.outcomes))
+
+
+def run_all(chosen: Sequence[Benchmark], *, small: bool) -> Results:
+    """Return what was measured, also by those that failed at last."""
+    with tempfile.TemporaryDirectory() as folder:
+        left, until = Path(folder) / "figures", time.monotonic() + WHOLE.total_seconds()
+        outcomes = [run(each, until, left, small=small) for each in chosen]
+        figures, series = recorded(left)
+    return Results(conditions(), tuple(outcomes), tuple(figures), tuple(series))
+
+
+def run(benchmark: Benchmark, until: float, left: Path, *, small: bool) -> Outcome:
+    """Run one, and end it and what it has started when its time is over, or that of the whole run."""
+    words = benchmark.small if small else benchmark.words
+    print(f"--- {benchmark.name} {' '.join(words)}", flush=True)
+    began, busy = time.monotonic(), load()
+    limit = min(benchmark.limit.total_seconds(), until - began)
+    end = _run(benchmark, words, limit, left) if limit > 0 else "no time was left"
+    end = TRIAL if small and end == OK else end
+    return Outcome(benchmark.name, " ".join(words), commit(), today(), busy, round(time.monotonic() - began), end)
+
+
+def _run(benchmark: Benchmark, words: Sequence[str], limit: float, left: Path) -> str:
+    command = [sys.executable, "-m", benchmark.module, *words]
+    process = subprocess.Popen(command, env={**os.environ, FIGURES: str(left)}, start_new_session=True)
+    try:
+        code = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return f"not done within {limit / 60:.0f} minutes"
+    except KeyboardInterrupt:
+        _end(process)
+        raise
+    return OK if code == 0 else f"exit code {code}"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt it, so that it stops its own control plane; kill its group if it does not."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 if __name__ == "__main__":

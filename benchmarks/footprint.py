@@ -14,6 +14,7 @@ from typing import Final
 
 from benchmarks.full_start import groups_of, resident, waiting_job, without_controllers
 from benchmarks.jobs import create_all
+from benchmarks.results.figures import Figure, record
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.processes import Process
 from dev.controlplane.quotree import Quotree
@@ -61,6 +62,11 @@ def main() -> None:
         for before, jobs in zip([0, *steps], steps, strict=False):
             asyncio.run(fill(control_plane, options.groups, range(before, jobs), first=jobs == steps[0]))
             webhook, reconciler = held(quotree)
+            place = f"footprint.{options.groups}-groups.{jobs}-jobs"
+            record(
+                Figure(f"{place}.webhook", webhook, "MiB"),
+                Figure(f"{place}.reconciler", reconciler, "MiB"),
+            )
             print(
                 f"{options.groups} groups, {jobs} Jobs: webhook {webhook} MiB, reconciler {reconciler} MiB", flush=True
             )

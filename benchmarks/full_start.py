@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.processes import Process
@@ -37,6 +38,9 @@ BELOW: Final = 49
 """Leaves of each group of the first level."""
 CLIENTS: Final = 32
 CHANGES: Final = 10
+BAR: Final = 6.0
+"""Seconds to the first decision of a restart."""
+MEMORY_BAR: Final = 300.0
 FREE: Final = "free"
 """The leaf that has room, and lends none of it; all others wait."""
 
@@ -117,6 +121,7 @@ async def measure(control_plane: ControlPlane, quotree: Quotree, groups: int, jo
             process = await asyncio.to_thread(quotree.add_reconciler)
             await resumed.until(name)
             took = time.perf_counter() - began
+            record(*_figures(kind.replace(" ", "-"), took, resident(process)))
             print(f"{kind}: first decision after {took:.1f} s, {resident(process)} MiB", flush=True)
             if name == "first":
                 await asyncio.to_thread(process.stop)
@@ -130,9 +135,15 @@ async def measure(control_plane: ControlPlane, quotree: Quotree, groups: int, jo
             changes.append((time.perf_counter() - began) * 1000)
             await asyncio.sleep(1)
         watching.cancel()
+    record(Figure("full_start.change", statistics.median(changes), "ms"))
     print(
         f"one change: median {statistics.median(changes):.0f} ms, worst {max(changes):.0f} ms, {resident(process)} MiB"
     )
+
+
+def _figures(kind: str, seconds: float, memory: int) -> Iterator[Figure]:
+    yield Figure(f"full_start.{kind}.first-decision", seconds, "s", at_most=BAR if kind == "restart" else None)
+    yield Figure(f"full_start.{kind}.memory", memory, "MiB", at_most=MEMORY_BAR)
 
 
 @contextmanager

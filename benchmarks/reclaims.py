@@ -21,10 +21,20 @@ from datetime import timedelta
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
+from benchmarks.results.figures import Figure, record
 from benchmarks.starting.contender import Contender, Leaf
 from benchmarks.starting.itself import quotree
 from benchmarks.starting.kueue import kueue
-from benchmarks.starts import CLIENTS, PATIENCE, cpu_spent, cpu_text, read_options, requests_answered
+from benchmarks.starts import (
+    API_SERVER,
+    CLIENTS,
+    PATIENCE,
+    cpu_spent,
+    cpu_text,
+    own_cpu,
+    read_options,
+    requests_answered,
+)
 from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.programs import binaries
@@ -120,6 +130,16 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         costs = {name: (cpu - spent.get(name, 0)) / jobs for name, cpu in cpu_spent().items()}
         watching.cancel()
     evicted = seen.suspended[BORROWER]
+    place = f"reclaims.{contender.name.lower()}"
+    record(
+        Figure(f"{place}.evictions", len(evicted), at_most=float(jobs)),
+        Figure(f"{place}.last-eviction", evicted[-1] - began, "s"),
+        Figure(f"{place}.first", resumed[0] - began, "s"),
+        Figure(f"{place}.last", resumed[-1] - began, "s"),
+        Figure(f"{place}.requests", answered / jobs, "requests"),
+        Figure(f"{place}.api-server", costs.get(API_SERVER, 0.0), "ms of CPU"),
+        Figure(f"{place}.own", own_cpu(contender, costs), "ms of CPU"),
+    )
     print(
         f"{contender.name:10} the lender's first of {jobs} after {resumed[0] - began:.2f} s, its last after "
         f"{resumed[-1] - began:.2f} s\n"

@@ -25,7 +25,7 @@ import os
 import re
 import statistics
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
+from benchmarks.results.figures import Figure, of_rounds, record
 from benchmarks.starting.agreeing import reviewed_limit
 from benchmarks.starting.contender import Contender
 from benchmarks.starting.itself import quotree, quotree_with_kinds
@@ -58,6 +59,24 @@ CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Cont
 ALONE: Final = 30
 CLIENTS: Final = 20
 PATIENCE: Final = 600.0
+API_SERVER: Final = "kube-apiserver"
+UNITS: Final = {
+    "alone": "ms",
+    "queue": "/s",
+    "together": "/s",
+    "requests": "requests",
+    "api-server": "ms of CPU",
+    "own": "ms of CPU",
+}
+"""what is measured → its unit."""
+SHARES: Final = {"together": 80.0, "queue": 85.0}
+"""The bars, in percent of the limit."""
+ALONE_LATER: Final = 6.0
+API_SERVER_MORE: Final = 7.0
+OWN_CPU: Final = 3.5
+TIMES_KUEUE: Final = 8.0
+Pair = tuple[Mapping[str, float], Mapping[str, float]]
+"""What Quotree and another had in one round."""
 NODES: Final = [
     cluster.NodeSpec(f"node-{number}", allocatable={"cpu": "10000", "memory": "40000Gi", "pods": "5000"})
     for number in range(10)
@@ -170,8 +189,8 @@ def cpu_spent() -> dict[str, float]:
     return found
 
 
-async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) -> None:
-    """Print one line."""
+async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) -> dict[str, float]:
+    """Print some lines, and return what was measured."""
     async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
         client = Client(connection, timeout=timedelta(minutes=2))
         seen = Seen()
@@ -195,6 +214,13 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         f"{'':10} {cpu_text(costs)}",
         flush=True,
     )
+    found = {"alone": statistics.median(single), "queue": queued, "together": started, "requests": answered / jobs}
+    return found | {"api-server": costs.get(API_SERVER, 0.0), "own": own_cpu(contender, costs)}
+
+
+def own_cpu(contender: Contender, costs: Mapping[str, float]) -> float:
+    """Return what all processes of the contender spent."""
+    return sum(costs.get(name, 0.0) for name in contender.programs)
 
 
 def cpu_text(costs: Mapping[str, float]) -> str:
@@ -214,14 +240,52 @@ def read_options(text: str | None, contenders: Collection[str], jobs: int) -> ar
     return options
 
 
+def figures_of(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> Iterator[Figure]:
+    """Yield the median of each contender's rounds, then what Quotree is to the others. `rounds`: contender → rounds."""
+    for name, found in rounds.items():
+        for what, unit in UNITS.items():
+            bar = OWN_CPU if (name, what) == ("quotree", "own") else None
+            yield of_rounds(f"starts.{name}.{what}", [each[what] for each in found], unit, at_most=bar)
+    ours = rounds.get("quotree", ())
+    for name in ("limit", "reviewed-limit"):
+        if ours and (theirs := rounds.get(name)):
+            yield from _beside_limit(name, list(zip(ours, theirs, strict=True)), barred=name == "limit")
+    if ours and "kueue" in rounds:
+        yield from _beside_kueue(list(zip(ours, rounds["kueue"], strict=True)))
+
+
+def _beside_limit(name: str, pairs: Sequence[Pair], *, barred: bool) -> Iterator[Figure]:
+    place = f"starts.quotree-to-{name}"
+    for what in ("together", "queue"):
+        shares = [100 * ours[what] / theirs[what] for ours, theirs in pairs]
+        yield of_rounds(f"{place}.{what}", shares, "%", at_least=SHARES[what] if barred else None)
+    later = [ours["alone"] - theirs["alone"] for ours, theirs in pairs]
+    yield of_rounds(f"{place}.alone", later, "ms", at_most=ALONE_LATER if barred else None)
+    more = [100 * (ours["api-server"] / theirs["api-server"] - 1) for ours, theirs in pairs if theirs["api-server"]]
+    if more:
+        yield of_rounds(f"{place}.api-server", more, "% more", at_most=API_SERVER_MORE if barred else None)
+
+
+def _beside_kueue(pairs: Sequence[Pair]) -> Iterator[Figure]:
+    for what in ("together", "queue"):
+        faster = [ours[what] / theirs[what] for ours, theirs in pairs]
+        bar = TIMES_KUEUE if what == "together" else None
+        yield of_rounds(f"starts.quotree-to-kueue.{what}", faster, "times", at_least=bar)
+    yield of_rounds(
+        "starts.quotree-to-kueue.alone", [theirs["alone"] / ours["alone"] for ours, theirs in pairs], "times"
+    )
+
+
 def main() -> None:
     """Run it."""
     options = read_options(__doc__, CONTENDERS, jobs=500)
     programs = binaries.ensure(progress=print)
+    rounds: dict[str, list[Mapping[str, float]]] = {name: [] for name in options.contenders}
     for _ in range(options.rounds):
         for name in options.contenders:
             with cluster.start(programs, nodes=NODES) as control_plane, CONTENDERS[name](control_plane) as contender:
-                asyncio.run(measure(control_plane, contender, options.jobs))
+                rounds[name].append(asyncio.run(measure(control_plane, contender, options.jobs)))
+    record(*figures_of(rounds))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from typing import Any, Final
 import yaml
 
 from benchmarks.jobs import job
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.programs import binaries
@@ -190,7 +191,12 @@ def measure(quotree: Quotree, load: Load, seconds: float, rate: float, paths: Se
 def summary(name: str, found: Sequence[Sequence[float]]) -> str:
     """Return one line: the median of each kind of block, and the difference of the last two."""
     medians = [statistics.median(each) for each in found]
-    return f"{name:<32}{''.join(f'{each:14.2f} ms' for each in medians)}{100 * (medians[2] / medians[1] - 1):+8.1f} %"
+    more = 100 * (medians[2] / medians[1] - 1)
+    place = f"visibility_queries.{name.replace(' ', '-')}"
+    for kind, value in zip(("none", "api-server", "quotree"), medians, strict=True):
+        record(Figure(f"{place}.{kind}", value, "ms"))
+    record(Figure(f"{place}.more", more, "% more", at_most=None if "CPU" in name else 5.0))
+    return f"{name:<32}{''.join(f'{each:14.2f} ms' for each in medians)}{more:+8.1f} %"
 
 
 def main() -> None:
@@ -218,7 +224,8 @@ def main() -> None:
     print(summary("from a change to its decision", [[each.latency for each in found] for found in blocks.values()]))
     print(summary("a decision", [[each.cycle for each in found] for found in blocks.values()]))
     print(summary("CPU by decision", [[each.cpu for each in found] for found in blocks.values()]))
-    beside = (statistics.median(each.beside for each in found) for found in blocks.values())
+    beside = [statistics.median(each.beside for each in found) for found in blocks.values()]
+    record(Figure("visibility_queries.serving", beside[-1], "ms of CPU in a second"))
     print(f"{'CPU of the others in a second':<32}{''.join(f'{each:14.2f} ms' for each in beside)}")
     count = sum(each.decisions for found in blocks.values() for each in found)
     print(f"{count} decisions, {load.failed} requests refused")

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Final
 
 from benchmarks.objects.large_objects import LEASE, LONG, NODE, delays_of_others, limit_mib, memory_mib, peak_mib
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from dev.controlplane.rest import Rest
@@ -76,6 +77,13 @@ def measure(q: Quotree, kind: str, seconds: float, bar: float) -> bool:
     flooding.start()
     _, delays = delays_of_others(q, flooding)
     passed, turns = time.monotonic() - began, q.get(LEASE)["spec"]["leaseTransitions"]
+    record(
+        Figure(f"floods.{kind}.rate", len(made) / passed, "/s"),
+        Figure(f"floods.{kind}.delay", median(delays), "s"),
+        Figure(f"floods.{kind}.delay.longest", max(delays), "s", at_most=bar),
+        Figure(f"floods.{kind}.memory", peak_mib(q), "MiB", at_most=limit_mib()),
+        Figure(f"floods.{kind}.lease-lost", turns, "times", at_most=0.0),
+    )
     print(
         f"{len(made)} {kind} in {passed:.0f} s, {len(made) / passed:.0f} a second; {len(delays)} small Jobs: "
         f"let go after {median(delays):.2f} s (median), {max(delays):.2f} s (longest); "

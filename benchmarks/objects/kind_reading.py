@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from benchmarks.results.figures import Figure, record
 from shared.api.core.job import read_job
 from shared.kinds.kind import Kind
 from shared.kinds.presets import all_presets
@@ -81,6 +82,12 @@ def cost(call: Callable[[], object], rounds: int) -> float:
 
 def row(name: str, sets: int, read: float, workload: float) -> str:
     """Return one line of the table."""
+    place = f"kind_reading.{name}"
+    record(
+        Figure(f"{place}.read", read, "µs"),
+        Figure(f"{place}.workload", workload, "µs"),
+        Figure(f"{place}.pod-set", (read + workload) / sets, "µs"),
+    )
     return f"{name:<12}{sets:>9}{read:>10.1f}{workload:>10.1f}{(read + workload) / sets:>13.1f}"
 
 

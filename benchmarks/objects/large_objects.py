@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from tests.reconciler.reconciler_process import NAMESPACE, Quotree, job_manifest, quota, wait_for
@@ -130,6 +131,15 @@ def measure(q: Quotree, jobs: int, kilobytes: int, bar: float, resources: int) -
     assert not {name for name in q.running() if name.startswith("large-")}, "none of them fits"
     peak, turns = peak_mib(q), q.get(LEASE)["spec"]["leaseTransitions"]
     what = f"{kilobytes} kB" if not resources else f"{resources} resources"
+    record(
+        Figure("large_objects.creation", median(creations), "s"),
+        Figure("large_objects.creation.longest", max(creations), "s"),
+        Figure("large_objects.delay", median(delays), "s"),
+        Figure("large_objects.delay.longest", max(delays), "s", at_most=bar),
+        Figure("large_objects.probe.longest", max(probes), "s"),
+        Figure("large_objects.memory", peak, "MiB", at_most=limit_mib()),
+        Figure("large_objects.lease-lost", turns, "times", at_most=0.0),
+    )
     print(
         f"{jobs} Jobs of {what}; {len(delays)} small ones: "
         f"created in {median(creations):.2f} s (median), {max(creations):.2f} s (longest), "

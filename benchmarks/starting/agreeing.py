@@ -21,6 +21,7 @@ from dev.controlplane.host.ports import Ports
 from dev.controlplane.host.processes import Process
 from dev.controlplane.pki import Authority
 
+PROGRAM: Final = "benchmarks.starting.agreeing"
 _SORTS: Final = ("Mutating", "Validating")
 
 
@@ -32,7 +33,7 @@ def reviewed_limit(control_plane: ControlPlane) -> Iterator[Contender]:
     port, ready = ports.take(), control_plane.workdir / "agreeing.ready"
     process = Process(
         "agreeing",
-        [sys.executable, "-m", "benchmarks.starting.agreeing", *map(str, (port, certificate, key, ready))],
+        [sys.executable, "-m", PROGRAM, *map(str, (port, certificate, key, ready))],
         log=control_plane.workdir / "agreeing.log",
         environment={**os.environ, "PYTHONPATH": str(ROOT)},
         probe=ready.exists,
@@ -45,7 +46,7 @@ def reviewed_limit(control_plane: ControlPlane) -> Iterator[Contender]:
         }
         control_plane.apply(yaml.safe_dump_all([_configuration(sort, called) for sort in _SORTS]))
         with limit(control_plane) as contender:
-            yield replace(contender, name="and reviews")
+            yield replace(contender, name="and reviews", programs=(*contender.programs, PROGRAM))
     finally:
         process.stop()
         ports.close()

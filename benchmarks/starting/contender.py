@@ -30,7 +30,8 @@ class Contender:
     """One that runs beside a control plane and starts the Jobs that are made for it.
 
     `label`: the label whose value, a leaf's name, says where a Job belongs. `suspended`: whether Jobs must be created
-    suspended, because no webhook holds them. `hold`, `release`: let nothing start; let all start.
+    suspended, because no webhook holds them. `hold`, `release`: let nothing start; let all start. `programs`: its own
+    processes, as `benchmarks.starts.cpu_spent` names them.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Contender:
     leaves: Sequence[Leaf]
     hold: Callable[[], None]
     release: Callable[[], None]
+    programs: Sequence[str]
     suspended: bool = False
 
     def labels(self, number: int) -> Mapping[str, str]:

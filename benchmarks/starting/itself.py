@@ -16,6 +16,7 @@ from shared.kinds.descriptor import PRESETS
 from shared.resources import read_amount, write_quantity
 
 _DEFINITION: Final = "CustomResourceDefinition"
+_PROGRAMS: Final = ("webhook", "reconciler")
 
 
 @contextmanager
@@ -52,7 +53,7 @@ def _installed(
             patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
             control_plane.kubectl("patch", "quotagroup", *by_parent(leaves), "--type=merge", "--patch", patch)
 
-        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"))
+        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"), _PROGRAMS)
 
 
 def _groups(leaves: Sequence[Leaf]) -> list[dict[str, object]]:

@@ -44,7 +44,8 @@ def kueue(
             patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
             control_plane.kubectl("patch", "clusterqueue", *names, "--type=merge", "--patch", patch)
 
-        yield Contender("Kueue", "kueue.x-k8s.io/queue-name", leaves, lambda: stop("Hold"), lambda: stop("None"))
+        label = "kueue.x-k8s.io/queue-name"
+        yield Contender("Kueue", label, leaves, lambda: stop("Hold"), lambda: stop("None"), ("kueue",))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from shared.kube.watch.cache import Change, Changed
 from shared.kube.watch.watching import Watch
 
 LABEL = "benchmarks.quotree.dev/leaf"
+PROGRAM = "benchmarks.starting.limit"
 ROOT = Path(__file__).parents[2]
 
 
@@ -27,14 +28,14 @@ def limit(control_plane: ControlPlane) -> Iterator[Contender]:
     ready = control_plane.workdir / "limit.ready"
     process = Process(
         "limit",
-        [sys.executable, "-m", "benchmarks.starting.limit", str(control_plane.kubeconfig), str(ready)],
+        [sys.executable, "-m", PROGRAM, str(control_plane.kubeconfig), str(ready)],
         log=control_plane.workdir / "limit.log",
         environment={**os.environ, "PYTHONPATH": str(ROOT)},
         probe=ready.exists,
     )
     process.start()
     try:
-        yield Contender("one patch", LABEL, TWENTY, process.freeze, process.thaw, suspended=True)
+        yield Contender("one patch", LABEL, TWENTY, process.freeze, process.thaw, (PROGRAM,), suspended=True)
     finally:
         process.stop()
 

@@ -17,6 +17,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.results.figures import Figure, record
 from dev.controlplane.cluster import ControlPlane, start
 from dev.controlplane.programs.binaries import ensure
 from shared.kube.client import Client
@@ -45,6 +46,7 @@ async def timed(work: Awaitable[Any]) -> tuple[float, int]:
 async def one_edit(client: Client, prefix: str) -> str:
     """Median and worst of 40 creations one after another."""
     took = [(await timed(client.create(QUOTA_GROUPS, quota_group(f"{prefix}-{at}"))))[0] for at in range(EDITS)]
+    record(Figure(f"edits.{prefix}", statistics.median(took), "ms"))
     return f"median {statistics.median(took):6.1f}  max {max(took):6.1f}"
 
 
@@ -60,6 +62,7 @@ async def burst(client: Client, prefix: str) -> str:
         halves.append(took[len(took) // 2])
         wholes.append(took[-1])
         codes.update(code for _, code in answers)
+    record(Figure(f"edits.{prefix}.all", statistics.median(wholes), "ms"))
     summary = ", ".join(f"{count} of {code or 'accepted'}" for code, count in sorted(codes.items()))
     return f"half {statistics.median(halves):7.1f}  all {statistics.median(wholes):7.1f}  ({summary})"
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Awaitable
 
 from benchmarks.jobs import job
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import installed
@@ -57,6 +58,8 @@ async def compare(kubeconfig: str, jobs: int) -> None:
             for managed in (False, True):
                 found = sorted(await measure(client, jobs, at_once, managed=managed))
                 label = "with Quotree   " if managed else "without        "
+                place = f"job_create.{at_once}.{'with' if managed else 'without'}"
+                record(Figure(f"{place}.p50", statistics.median(found), "ms"))
                 p99 = found[int(len(found) * 0.99)]
                 print(f"{label} {at_once:3} at once: p50 {statistics.median(found):6.2f} ms  p99 {p99:6.2f} ms")
 

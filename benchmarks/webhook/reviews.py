@@ -23,6 +23,7 @@ import aiohttp
 import uvloop
 from prometheus_client import CollectorRegistry
 
+from benchmarks.results.figures import Figure, record
 from shared.api.review import Review
 from shared.kube.watch.memory import freeze_memory
 from shared.quota.model.flavor import Flavor
@@ -157,6 +158,12 @@ def main() -> None:
         cpu = parent.recv()
         server.join()
         median, high = took[len(took) // 2], took[len(took) * 99 // 100]
+        place = f"webhook_reviews.{connections}"
+        record(
+            Figure(f"{place}.rate", len(took) / cpu, "/s and core", at_least=300.0),
+            Figure(f"{place}.p50", median * 1e3, "ms"),
+            Figure(f"{place}.p99", high * 1e3, "ms", at_most=10.0),
+        )
         print(
             f"{connections:3} connections: {len(took) / options.seconds:6.0f} reviews/s seen, "
             f"{len(took) / cpu:6.0f} reviews/s and core, {cpu / len(took) * 1e6:4.0f} µs CPU each, "

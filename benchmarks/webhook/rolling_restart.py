@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from tests.webhook.balancer import Balancer
@@ -27,6 +28,12 @@ def restart(setup: AdmissionSetup, balancer: Balancer, traffic: Traffic) -> bool
     with traffic.flowing():
         restart_both(setup, balancer, traffic)
     lost = traffic.lost()
+    record(
+        Figure(f"rolling_restart.{traffic.prefix}.created", len(traffic.created), "Jobs"),
+        Figure(f"rolling_restart.{traffic.prefix}.refused", len(traffic.refused), "Jobs", at_most=0.0),
+        Figure(f"rolling_restart.{traffic.prefix}.lost", len(lost), "Jobs", at_most=0.0),
+        Figure(f"rolling_restart.{traffic.prefix}.slowest", traffic.slowest, "s"),
+    )
     print(
         f"{traffic.prefix}: {len(traffic.created)} Jobs created, {traffic.achieved:.0f} a second of {traffic.rate:.0f} "
         f"wished, slowest {traffic.slowest:.2f} s; {len(traffic.refused)} refused, {len(lost)} lost; "

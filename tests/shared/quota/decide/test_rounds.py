@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import pytest
 
-from benchmarks.cold_start import START, build, objects_of
+from benchmarks.engine.cold_start import START, build, objects_of
 from shared.quota.decide.plan import plan as planned
 from shared.quota.decide.simulate.run import run
 from shared.quota.model.flavor import Flavor

@@ -1,4 +1,4 @@
-"""What accounts and budgets cost: `python -m benchmarks.accounts`, with 2,000 groups and 100,000 Jobs.
+"""What accounts and budgets cost: `python -m benchmarks.engine.accounts`, with 2,000 groups and 100,000 Jobs.
 
 CPU time of what a cycle does for them after its decisions have been written: while one Job ends and another comes, and
 once a minute, when all is added up. Then how many statuses a minute it writes, and how large the part of a status is.
@@ -16,7 +16,8 @@ from typing import Final
 
 import msgspec
 
-from benchmarks.measuring import large_world
+from benchmarks.engine.measuring import large_world
+from benchmarks.results.figures import Figure, record
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.quota.measure.accounts.account_book import AccountBook
@@ -90,6 +91,17 @@ def report(name: str, world: World, *, budgets: bool) -> None:
     sums = max(after for _, after in cycles)
     written = counted.statuses()
     sizes = [len(msgspec.json.encode(each)) for each in written]
+    place = f"accounts.{'budgets' if budgets else 'alone'}"
+    record(
+        Figure(f"{place}.before", median(before), "ms"),
+        Figure(f"{place}.before.p99", quantiles(before, n=100)[98], "ms"),
+        Figure(f"{place}.after", median(usual), "ms"),
+        Figure(f"{place}.after.p99", quantiles(usual, n=100)[98], "ms"),
+        Figure(f"{place}.minute", sums / 1000, "s"),
+        Figure(f"{place}.statuses", len(written), "a minute"),
+        Figure(f"{place}.bytes", median(sizes), "bytes"),
+        Figure(f"{place}.bytes.largest", max(sizes), "bytes"),
+    )
     print(f"{name}: first {first:.0f} ms; a cycle {median(usual):.2f} ms, p99 {quantiles(usual, n=100)[98]:.2f} ms")
     print(f"  before the decision {median(before):.2f} ms, p99 {quantiles(before, n=100)[98]:.2f} ms")
     print(f"  once a minute {sums:.0f} ms; {len(written)} statuses of {median(sizes):.0f} bytes, at most {max(sizes)}")
@@ -97,7 +109,7 @@ def report(name: str, world: World, *, budgets: bool) -> None:
 
 def main() -> None:
     """Print both."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accounts")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.accounts")
     parser.add_argument("--jobs", type=int, default=100_000)
     world = large_world(parser.parse_args().jobs)
     report("accounts", world, budgets=False)

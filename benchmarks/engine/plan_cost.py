@@ -1,4 +1,4 @@
-"""What a decision costs after one finished Job: `python -m benchmarks.plan_cost [SHAPE…] [--rounds 300]`.
+"""What a decision costs after one finished Job: `python -m benchmarks.engine.plan_cost [SHAPE…] [--rounds 300]`.
 
 CPU time of measuring and planning together, median and 99th percentile, in clusters that are full and have long queues.
 "finished" is the cycle in which one Job has ended; "started" is the next one, which sees the starts of that cycle.
@@ -25,6 +25,7 @@ from random import Random
 from statistics import median
 from typing import Final
 
+from benchmarks.results.figures import Figure, record
 from shared.kube.watch.memory import freeze_memory, keep_all_made
 from shared.quota.decide.plan import plan
 from shared.quota.decide.simulate.step import advance
@@ -265,6 +266,29 @@ def time_to_read(workloads: list[Workload]) -> float:
     return (time.thread_time() - began) * 1000
 
 
+BARS: Final = {"200-groups": 10.0, "2000-groups": 30.0, "500-victims": 10.0, "2000-victims": 30.0}
+"""What a shape's name begins with → milliseconds, median and 99th percentile."""
+FIRST_BAR: Final = 8.0
+"""Seconds."""
+EDIT_BAR: Final = 100.0
+
+
+def figures_of(shape: str, what: str, spent: Sequence[float], p99: float) -> list[Figure]:
+    """Return the figures of one line."""
+    place = f"plan_cost.{shape}.{what}"
+    if what == "first":
+        return [Figure(place, spent[0] / 1000, "s", at_most=FIRST_BAR)]
+    bars = {"edited": EDIT_BAR} | dict.fromkeys(
+        ("finished", "started", "noticed"), next((bar for name, bar in BARS.items() if shape.startswith(name)), None)
+    )
+    found = Figure(place, median(spent), "ms", at_most=bars.get(what))
+    return [found, Figure(f"{place}.p99", p99, "ms", at_most=bars.get(what))] if what in MANY else [found]
+
+
+MANY: Final = ("finished", "started", "noticed")
+"""Of what is measured often enough for a 99th percentile."""
+
+
 def main() -> None:
     """Print one line per shape and cycle."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -281,6 +305,7 @@ def main() -> None:
         for what, spent in rows:
             spent.sort()
             last = spent[min(len(spent) * 99 // 100, len(spent) - 1)]
+            record(*figures_of(name, what, spent, last))
             print(f"{name:<22}{what:<11}{median(spent):9.2f} ms median{last:9.2f} ms p99", flush=True)
         gc.unfreeze()
 

@@ -1,6 +1,6 @@
 """How calm a cold start is: evictions against starts on four clusters made from a public trace.
 
-    python -m benchmarks.cold_start [--trace N…] [--borrow] [--write FOLDER]
+    python -m benchmarks.engine.cold_start [--trace N…] [--borrow] [--write FOLDER]
 
 Each cluster has the 1,213 nodes of `dev/openb`, a tree of 55 groups in two levels and 6,500 to 8,800 jobs that all wait
 at once. It is run as `quotree simulate --until-stable` runs it. `--borrow` sets `whenCanBorrow: Borrow` in every group;
@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
+from benchmarks.results.figures import Figure, record
 from cli.read.manifests import Manifest
 from cli.read.objects import sort_objects
 from cli.read.workloads import read_workloads
@@ -115,8 +116,8 @@ def _jobs(dice: Random, number: int, leaves: list[str]) -> Iterator[Object]:
     records = list(read_pods())
     records += dice.sample(records, max(0, number - len(records)))
     weights = [dice.choice((1, 2, 4)) for _ in leaves]
-    for index, record in enumerate(dice.sample(records, number)):
-        yield _job(record, index, dice.choices(leaves, weights)[0])
+    for index, pod in enumerate(dice.sample(records, number)):
+        yield _job(pod, index, dice.choices(leaves, weights)[0])
 
 
 def _job(record: PodRecord, index: int, leaf: str) -> Object:
@@ -137,10 +138,13 @@ def _manifest(body: Object) -> Manifest:
     return Manifest(body["kind"], body["apiVersion"], meta["name"], meta.get("namespace"), body, "generated", 1, "")
 
 
-def _print(trace: int, outcome: SimulationRun, seconds: float) -> None:
+def _print(trace: int, outcome: SimulationRun, seconds: float, bar: tuple[str, float]) -> None:
     starts = sum(len(plan.starts) for plan in outcome.plans)
     evictions = Counter(evict.rule.value for plan in outcome.plans for evict in plan.evictions)
     gone = sum(evictions.values())
+    setting, most = bar
+    place = f"cold_start.{TRACES[trace]}.{setting}"
+    record(Figure(f"{place}.evictions", gone), Figure(f"{place}.share", 100 * gone / starts, "%", at_most=most))
     running = sum(len(leaf.admitted) for leaf in outcome.snapshot.leaves.values())
     print(
         f"trace {trace}: {TRACES[trace]} jobs, {running} running, {starts} starts, {gone} evictions "
@@ -167,7 +171,8 @@ def main() -> None:
         world = build(objects)
         began = time.process_time()
         outcome = run(world, START)
-        _print(trace, outcome, time.process_time() - began)
+        bar = ("Borrow", 4.0) if options.borrow else ("TryNextFlavor", 0.5)
+        _print(trace, outcome, time.process_time() - began, bar)
 
 
 if __name__ == "__main__":

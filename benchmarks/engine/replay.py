@@ -1,4 +1,4 @@
-"""What a replay costs: `python -m benchmarks.replay [--jobs N] [--groups N] [--gather DURATION]`.
+"""What a replay costs: `python -m benchmarks.engine.replay [--jobs N] [--groups N] [--gather DURATION]`.
 
 `quotree replay` reads a table of so many jobs, which come evenly over 30 days into a tree of two levels with little
 more capacity than they need, and prints its rows. Printed are its CPU and wall time, and the most memory that it held.
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import yaml
 
+from benchmarks.results.figures import Figure, record
 from shared.api.names import API_VERSION
 
 DAYS: Final = 30
@@ -78,7 +79,7 @@ def write_inputs(folder: Path, jobs: int, groups: int) -> list[str]:
 
 def main() -> None:
     """Write the table, replay it, and print what it cost."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.replay", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.replay", description=__doc__)
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--groups", type=int, default=2_000)
     parser.add_argument("--gather", default="1s")
@@ -90,6 +91,11 @@ def main() -> None:
         _, status, used = os.wait4(process.pid, 0)
     took = time.monotonic() - began
     print(f"{options.jobs} jobs, {options.groups} groups, --gather {options.gather}: exit code {status >> 8}")
+    place = f"replay.{options.groups}-groups"
+    record(
+        Figure(f"{place}.cpu", used.ru_utime + used.ru_stime, "s"),
+        Figure(f"{place}.memory", used.ru_maxrss / 1024, "MiB"),
+    )
     print(f"  CPU {used.ru_utime + used.ru_stime:.0f} s in {took:.0f} s; {used.ru_maxrss // 1024} MiB")
 
 

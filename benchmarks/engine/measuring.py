@@ -1,4 +1,4 @@
-"""What one change costs to measure among 2,000 groups and 100,000 pending jobs: `python -m benchmarks.measuring`."""
+"""What one change costs to measure among 2,000 groups and 100,000 jobs: `python -m benchmarks.engine.measuring`."""
 
 import gc
 import time
@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 from statistics import median
 
+from benchmarks.results.figures import Figure, record
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
@@ -102,11 +103,17 @@ def main() -> None:
     built = time.thread_time()
     snapshot = measure(world, NOW)
     print(f"{'world built':<16}{(built - begun) * 1000:9.1f} ms")
-    print(f"{'first measure':<16}{(time.thread_time() - built) * 1000:9.1f} ms")
+    first = time.thread_time()
+    print(f"{'first measure':<16}{(first - built) * 1000:9.1f} ms")
+    record(Figure("measuring.world", built - begun, "s"), Figure("measuring.first", first - built, "s"))
     gc.collect()
     gc.freeze()
     for change in (starts, arrives, grows, edits):
         spent = milliseconds(world, snapshot, change)
+        record(
+            Figure(f"measuring.{change.__name__}", median(spent), "ms"),
+            Figure(f"measuring.{change.__name__}.worst", max(spent), "ms"),
+        )
         print(f"{change.__name__:<16}{median(spent):9.2f} ms median{max(spent):9.2f} ms worst")
 
 

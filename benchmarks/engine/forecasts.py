@@ -1,4 +1,4 @@
-"""How right forecasts are, on a public trace: `python -m benchmarks.forecasts [--error MODEL] [--samples N]`.
+"""How right forecasts are, on a public trace: `python -m benchmarks.engine.forecasts [--error MODEL] [--samples N]`.
 
 The trace openb (docs/replay.md) is lived through under docs/replay/openb-tree.yaml with too little capacity, so that
 queues form; a workload runs as long as it did. At evenly spaced moments the waiting workloads are forecast as in a
@@ -27,7 +27,8 @@ from random import Random
 from statistics import median
 from typing import Final
 
-from benchmarks.plan_cost import SHAPES, Cluster
+from benchmarks.engine.plan_cost import SHAPES, Cluster
+from benchmarks.results.figures import Figure, record
 from cli.read.manifests import read_manifests
 from cli.read.questions import read_question, read_settings
 from cli.replay.mapping import LogMapping
@@ -46,7 +47,7 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
 from tests.builders import after
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 TRACE: Final = ROOT / "dev" / "openb" / "data" / "openb_pods.csv"
 SIZE: Final = "cpu"
 CAPACITY: Final = "default:cpu=20000,default:memory=80Ti,default:nvidia.com/gpu=30"
@@ -132,6 +133,7 @@ def asked_in(log: PastLog, world: World, samples: int, steps: int) -> tuple[list
             asked += _ask(moment.snapshot, waiting, seen, dice, steps)
             cost.append(time.thread_time() - began)
     if cost:
+        record(Figure("forecasts.cpu", median(cost), "s"), Figure("forecasts.cpu.worst", max(cost), "s"))
         print(f"{len(cost)} moments, {len(asked)} forecasts; CPU {median(cost):.2f} s each, at most {max(cost):.2f} s")
     return asked, seen.first
 
@@ -176,6 +178,18 @@ def _row(name: str, part: Sequence[Asked], started: Mapping[WorkloadId, datetime
     share = f"{100 * covered / len(given):.0f} %" if given else "-"
     numbers = (str(len(part)), str(len(given)), share, _hours(errors), _hours(trivial), str(len(both)), _hours(waits))
     print(f"{name:10}", *(f"{each:>9}" for each in numbers))
+    if errors:
+        record(*_figures(name, part, covered / len(given), errors, trivial))
+
+
+def _figures(
+    name: str, part: Sequence[Asked], covered: float, errors: Sequence[timedelta], trivial: Sequence[timedelta]
+) -> Iterator[Figure]:
+    hours = [median(each / timedelta(hours=1) for each in times) for times in (errors, trivial)]
+    yield Figure(f"forecasts.{name}.asked", len(part))
+    yield Figure(f"forecasts.{name}.given", sum(each.foreseen is not None for each in part))
+    yield Figure(f"forecasts.{name}.covered", 100 * covered, "%", at_least=75.0, at_most=85.0)
+    yield Figure(f"forecasts.{name}.error", hours[0], "h", peer_name="by the group's starts", peer=hours[1])
 
 
 def _middle(foreseen: Foreseen) -> datetime:

@@ -1,0 +1,1 @@
+"""What was measured: figures with their bars, where they are kept, and how they are shown."""

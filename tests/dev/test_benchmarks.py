@@ -1,0 +1,90 @@
+"""The pages with figures are made of the results that are kept; what a whole run does fits into its time."""
+
+from datetime import timedelta
+
+import pytest
+
+from benchmarks.results.figures import Figure, amount_text, of_rounds, table
+from benchmarks.results.filling import filled
+from benchmarks.results.programme import ALL, WHOLE
+from benchmarks.results.results import Outcome, Results, merged, read_results
+from dev.generate import benchmarks
+
+RUN = Results(
+    {"Kubernetes": "v1.36.3"},
+    (
+        Outcome("starts", "--jobs 20", "abc", "2026-11-26", 0.4, 30),
+        Outcome("replay", "", "abc", "2026-11-26", 1.2, 60, "not done within 1 minutes"),
+    ),
+    (
+        Figure("starts.alone", 11.42, "ms", at_most=13.2, peer_name="Kueue", peer=53.6),
+        of_rounds("starts.queue", [298.0, 251.0, 310.0], "/s", at_least=519.0),
+    ),
+    (),
+)
+
+
+def test_pages_are_made_of_the_results_that_are_kept() -> None:
+    written = dict(benchmarks.pages(read_results()))
+    assert len(written) == 2
+    for path, text in written.items():
+        assert path.read_text() == text, "run python -m dev.generate.benchmarks"
+
+
+def test_pages_name_no_figure_of_a_benchmark_that_is_not_run() -> None:
+    places = {
+        line.split("{{")[1] for page in benchmarks.TEMPLATES.glob("*") for line in page.read_text().split("}}")[:-1]
+    }
+    parts = {"conditions", "figures", "runs"}
+    assert {place.partition(".")[0] for place in places - parts} <= {each.name for each in ALL}
+
+
+def test_each_benchmark_has_time_in_a_whole_run_if_those_before_it_take_half_of_theirs() -> None:
+    assert sum((each.limit for each in ALL), timedelta()) <= 2 * WHOLE
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (11.42, "ms", "11.4 ms"),
+        (0.442, "ms", "0.442 ms"),
+        (4647.6, "/s", "4,648 /s"),
+        (298.4, "/s", "298 /s"),
+        (40.0, "", "40"),
+        (-1.94, "% more", "-1.94 % more"),
+        (0.0, "MiB", "0 MiB"),
+    ],
+)
+def test_an_amount_is_shown_with_three_digits(value: float, unit: str, text: str) -> None:
+    assert amount_text(value, unit) == text
+
+
+def test_the_table_has_each_figure_with_its_bar_and_its_peer() -> None:
+    assert table(RUN.figures).splitlines()[2:] == [
+        "| starts.alone | 11.4 ms | ≤ 13.2 ms, Kueue 53.6 ms    | met        |",
+        "| starts.queue | 298 /s  | ≥ 519 /s                    | **missed** |",
+    ]
+
+
+def test_a_page_shows_in_bold_what_misses_its_bar_and_says_what_was_not_measured() -> None:
+    template = "{{starts.alone}} alone, {{starts.queue}}, {{replay.cpu}}"
+    assert filled(template, RUN) == "11.4 ms alone, **298 /s**, not measured"
+
+
+def test_what_is_run_again_replaces_its_figures_alone() -> None:
+    again = Outcome("replay", "", "def", "2026-11-27", 0.1, 40)
+    after = Results(RUN.conditions, (again,), (Figure("replay.cpu", 11.0, "s"),), ())
+    found = merged(RUN, after)
+    assert found.outcomes == (RUN.outcomes[0], again)
+    assert [each.name for each in found.figures] == ["starts.alone", "starts.queue", "replay.cpu"]
+    assert found.summary == "2 benchmarks in 1 minutes; 1 of 2 bars missed"
+
+
+def test_figures_of_two_machines_are_not_put_together() -> None:
+    with pytest.raises(ValueError, match="run all benchmarks again"):
+        merged(RUN, Results({"Kubernetes": "v1.37.0"}, (), (), ()))
+
+
+def test_a_figure_that_a_complete_benchmark_does_not_have_is_refused() -> None:
+    with pytest.raises(KeyError, match="starts\\.aloen"):
+        filled("{{starts.aloen}}", RUN)
