@@ -49,8 +49,8 @@ def run_all(chosen: Sequence[Benchmark], *, small: bool) -> Results:
     with tempfile.TemporaryDirectory() as folder:
         left, until = Path(folder) / "figures", time.monotonic() + WHOLE.total_seconds()
         outcomes = [run(each, until, left, small=small) for each in chosen]
-        figures, series = recorded(left)
-    return Results(conditions(), tuple(outcomes), tuple(figures), tuple(series))
+        figures = recorded(left)
+    return Results(conditions(), tuple(outcomes), tuple(figures))
 
 
 def run(benchmark: Benchmark, until: float, left: Path, *, small: bool) -> Outcome:

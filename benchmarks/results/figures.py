@@ -53,13 +53,6 @@ class Figure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
         return ", ".join(f"{sign} {amount_text(value, self.unit)}" for sign, value in bars if value is not None)
 
 
-class Series(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Values over something else: `points` are pairs of both, in order."""
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
 def of_rounds(
     name: str, values: Sequence[float], unit: str, *, at_most: float | None = None, at_least: float | None = None
 ) -> Figure:
@@ -80,26 +73,18 @@ def amount_text(value: float, unit: str) -> str:
     return f"{number} {unit}".rstrip()
 
 
-def record(*figures: Figure | Series) -> None:
+def record(*figures: Figure) -> None:
     """Keep them, if a whole run of benchmarks wants them."""
     path = os.environ.get(FIGURES)
     if path:
         with Path(path).open("ab") as file:
-            for each in figures:
-                kind = "series" if isinstance(each, Series) else "figure"
-                file.write(msgspec.json.encode({kind: each}) + b"\n")
+            file.writelines(msgspec.json.encode(each) + b"\n" for each in figures)
 
 
-def recorded(path: Path) -> tuple[list[Figure], list[Series]]:
+def recorded(path: Path) -> list[Figure]:
     """Return what benchmarks have left there."""
     lines = path.read_bytes().splitlines() if path.exists() else []
-    read = [msgspec.json.decode(line, type=_Line) for line in lines]
-    return [each.figure for each in read if each.figure], [each.series for each in read if each.series]
-
-
-class _Line(msgspec.Struct):
-    figure: Figure | None = None
-    series: Series | None = None
+    return [msgspec.json.decode(line, type=Figure) for line in lines]
 
 
 def table(figures: Iterable[Figure]) -> str:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from benchmarks.results.figures import Figure, Series
+from benchmarks.results.figures import Figure
 
 RESULTS: Final = Path(__file__).parents[2] / "docs" / "benchmarks" / "results.json"
 
@@ -15,7 +15,7 @@ OK: Final = "ok"
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How one benchmark ended. `words`: its options; `load`: of the machine before it; `end`: OK, or what went wrong."""
+    """How one benchmark ended. `words`: its options; `load`: of the machine before; `end`: OK, or what went wrong."""
 
     name: str
     words: str
@@ -26,7 +26,7 @@ class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end: str = OK
 
 
-Entry = TypeVar("Entry", Outcome, Figure, Series)
+Entry = TypeVar("Entry", Outcome, Figure)
 
 
 class Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +35,6 @@ class Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     conditions: dict[str, str]
     outcomes: tuple[Outcome, ...]
     figures: tuple[Figure, ...]
-    series: tuple[Series, ...]
 
     @property
     def summary(self) -> str:
@@ -64,7 +63,6 @@ def merged(before: Results, after: Results) -> Results:
         after.conditions,
         (*others(before.outcomes), *after.outcomes),
         (*others(before.figures), *after.figures),
-        (*others(before.series), *after.series),
     )
 
 

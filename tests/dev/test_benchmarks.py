@@ -20,7 +20,6 @@ RUN = Results(
         Figure("starts.alone", 11.42, "ms", at_most=13.2, peer_name="Kueue", peer=53.6),
         of_rounds("starts.queue", [298.0, 251.0, 310.0], "/s", at_least=519.0),
     ),
-    (),
 )
 
 
@@ -73,7 +72,7 @@ def test_a_page_shows_in_bold_what_misses_its_bar_and_says_what_was_not_measured
 
 def test_what_is_run_again_replaces_its_figures_alone() -> None:
     again = Outcome("replay", "", "def", "2026-11-27", 0.1, 40)
-    after = Results(RUN.conditions, (again,), (Figure("replay.cpu", 11.0, "s"),), ())
+    after = Results(RUN.conditions, (again,), (Figure("replay.cpu", 11.0, "s"),))
     found = merged(RUN, after)
     assert found.outcomes == (RUN.outcomes[0], again)
     assert [each.name for each in found.figures] == ["starts.alone", "starts.queue", "replay.cpu"]
@@ -82,7 +81,7 @@ def test_what_is_run_again_replaces_its_figures_alone() -> None:
 
 def test_figures_of_two_machines_are_not_put_together() -> None:
     with pytest.raises(ValueError, match="run all benchmarks again"):
-        merged(RUN, Results({"Kubernetes": "v1.37.0"}, (), (), ()))
+        merged(RUN, Results({"Kubernetes": "v1.37.0"}, (), ()))
 
 
 def test_a_figure_that_a_complete_benchmark_does_not_have_is_refused() -> None:
