@@ -1,12 +1,14 @@
 """The checker finds what it should: each history here breaks one rule at most."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from shared.api.core.pod import read_pod
 from shared.api.names import GROUP_LABEL
 from tests.builders import after
+from tests.chaos.judging.checker import check
 from tests.chaos.judging.records import Shutter
 from tests.chaos.judging.written_histories import EXPECTED, WrittenHistory
 
@@ -60,6 +62,15 @@ def test_start_before_the_victim_has_ended_is_reported(history: WrittenHistory) 
     history.evict("borrower", by="lender")
     history.start("lender")
     assert rules(history) == [("OverAdmitted", "ns/lender")]
+
+
+def test_ignored_rules_are_not_judged(history: WrittenHistory) -> None:
+    history.evict("borrower")
+    history.start("lender")
+    assert rules(history) == [("OverAdmitted", "ns/lender"), ("EvictedWithoutCause", "ns/borrower")]
+    ignoring = replace(EXPECTED, ignored=frozenset({"OverAdmitted", "EvictedWithoutCause"}))
+    found = check(history.versions, ignoring)
+    assert (found.flaws, found.counts["starts"], found.counts["evictions"]) == ([], 2, 1)
 
 
 @pytest.mark.parametrize(("is_down", "found"), [(False, ["EvictedWithoutCause"]), (True, [])])
