@@ -12,11 +12,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from shared.api.crds.quotagroup import MAX_PERIODS
+from shared.api.names import RECONCILER_LEASE
 from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.holder_pods import identity_of_pod
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
-
-LEASE = "quotree-reconciler"
 
 
 def _identity() -> str:
@@ -29,7 +28,7 @@ class ElectionFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
 
     namespace: str = ""
     """Default: the pod's own namespace ($POD_NAMESPACE), else quotree-system."""
-    name: str = LEASE
+    name: str = RECONCILER_LEASE
     lease_duration: timedelta = timedelta(seconds=15)
     renew_deadline: timedelta = timedelta(seconds=10)
     retry_period: timedelta = timedelta(seconds=2)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from cli.read.cluster.leader import warn_without_leader
 from cli.read.cluster.live import LiveCluster, live_options
 from cli.read.cluster.names import complete, flavors, groups, unknown_group
 from cli.read.options import read_moment
@@ -52,6 +53,7 @@ def command(
             raise Problem("--at shows what groups say; --flavor, --resource, --busy and --sum are about use")
         _show_at(cluster, group, read_moment(at), depth, shown)
         return
+    warn_without_leader(cluster)
     objects = (read_quota_group(raw) for raw in cluster.items(GROUPS_PATH))
     found = {each.metadata.name: each for each in objects}
     if group not in found:

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from cli.read.cluster.leader import warn_without_leader
 from cli.read.cluster.live import LiveCluster
 from cli.read.cluster.live_objects import live_manifests
 from cli.read.cluster.names import unknown_group, unknown_workload
@@ -71,7 +72,12 @@ def read_question(
 
 
 def live_past_use(cluster: LiveCluster | None, settings: QuotaSettings) -> PastUse | None:
-    """Return the past use of groups from the cluster's leader; None, with a warning, if it does not answer."""
+    """Return the past use of groups from the cluster's leader; None, with a warning, if it does not answer.
+
+    Warns, too, if no reconciler leads.
+    """
+    if cluster is not None:
+        warn_without_leader(cluster)
     if cluster is None or not settings.fairness_half_life:
         return None
     found = read_past_use(cluster)

@@ -39,6 +39,8 @@ MANAGED_LABEL: Final = "quotree.dev/managed"
 """On a namespace: "true" makes all its workloads managed; those that name no group then belong to `default`."""
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 """Kueue's: on a workload, the LocalQueue that it waits in."""
+RECONCILER_LEASE: Final = "quotree-reconciler"
+"""The name of the Lease by which a reconciler leads, unless the settings name another."""
 PROCESS_LABEL: Final = "quotree.dev/process"
 """On the chart's Deployments and ConfigMaps of settings: the process that they are for, such as `reconciler`."""
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from shared.api.names import PROCESS_LABEL
+from shared.api.names import PROCESS_LABEL, RECONCILER_LEASE
 from shared.kinds.kind import Kinds
 from shared.quota.model.settings import QuotaSettings
 
@@ -48,6 +48,14 @@ def known_kinds(path: str | None) -> Kinds | None:
     return Kinds.of((*compile_kinds(given).all, *all_presets().all))
 
 
+class _Election(msgspec.Struct):
+    name: str = RECONCILER_LEASE
+
+
+class _WithElection(msgspec.Struct, rename="camel"):
+    leader_election: _Election = msgspec.field(default_factory=_Election)
+
+
 class _ConfigMap(msgspec.Struct):
     data: dict[str, str] = {}
 
@@ -60,6 +68,8 @@ class LiveSettings:
     """None: unreadable."""
     kinds: Kinds = field(default_factory=Kinds)
     """The governed kinds; empty if the settings are unreadable."""
+    lease: str = RECONCILER_LEASE
+    """The name of the Lease by which the reconciler leads."""
 
     @property
     def counts_devices(self) -> bool:
@@ -81,4 +91,5 @@ def _settings_of(text: str) -> LiveSettings:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _KEY
         file.write_text(text)
-        return LiveSettings(quota_settings(str(file)), load_part(str(file), KindsFile, "kinds").governed)
+        lease = msgspec.yaml.decode(text, type=_WithElection).leader_election.name
+        return LiveSettings(quota_settings(str(file)), load_part(str(file), KindsFile, "kinds").governed, lease)
