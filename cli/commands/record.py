@@ -6,8 +6,9 @@ See docs/replay.md.
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import click
@@ -15,9 +16,9 @@ import click
 from cli.read.cluster.live import ClusterProblem, LiveCluster, live_options
 from cli.read.cluster.live_objects import live_manifests
 from cli.read.options import read_duration
-from cli.replay.object_log import ObjectLog
-from cli.replay.recorder import ObjectRecorder
 from shared.problems import Problem
+from shared.recording.files import LineFile
+from shared.recording.recorder import ClusterObject, ObjectRecorder
 from shared.resources import QuantityError, parse_quantity
 
 _NANO: Final = 10**9
@@ -25,7 +26,9 @@ _NANO: Final = 10**9
 
 @live_options
 @click.command("record")
-@click.option("-o", "--output", "path", required=True, type=click.Path(), help="The log; .gz at its end compresses it.")
+@click.option(
+    "-o", "--output", "path", required=True, type=click.Path(), help="The log; .gz or .zst at its end compresses it."
+)
 @click.option("--interval", default="5s", show_default=True, help="How often the cluster is looked at.")
 @click.option("--for", "length", metavar="DURATION", help="How long to record.  [default: until it is interrupted]")
 @click.option("--max-size", default="1Gi", show_default=True, help="Stop when the log, uncompressed, is so large.")
@@ -39,18 +42,18 @@ def command(path: str, interval: str, length: str | None, max_size: str, cluster
     wait, most = read_duration(interval), _bytes(max_size)
     end = None if length is None else time.monotonic() + read_duration(length).total_seconds()
     try:
-        with ObjectLog(path).write("at") as file:
-            recorder = ObjectRecorder(file)
+        with closing(LineFile(Path(path))) as file:
+            recording = _Recording(file, cluster)
             try:
                 with _interrupted_by_sigterm():
-                    while recorder.written < most and (end is None or time.monotonic() < end):
-                        _look(recorder, cluster)
+                    while recording.written < most and (end is None or time.monotonic() < end):
+                        recording.look()
                         time.sleep(wait.total_seconds())
             except KeyboardInterrupt:
-                _look(recorder, cluster)
+                recording.look()
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error.strerror}") from error
-    click.echo(f"quotree: {recorder.written} bytes recorded in {path}", err=True)
+    click.echo(f"quotree: {recording.written} bytes recorded in {path}", err=True)
 
 
 @contextmanager
@@ -63,15 +66,29 @@ def _interrupted_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _look(recorder: ObjectRecorder, cluster: LiveCluster) -> None:
-    try:
-        manifests = list(live_manifests(cluster))
-    except ClusterProblem as problem:
-        if not recorder.written:
-            raise
-        click.echo(f"quotree: {problem}", err=True)
-        return
-    recorder.record(datetime.now(UTC), manifests)
+class _Recording:
+    """What one command records."""
+
+    def __init__(self, file: LineFile, cluster: LiveCluster) -> None:
+        self.written = 0
+        """Bytes, uncompressed."""
+        self._file = file
+        self._cluster = cluster
+        self._recorder = ObjectRecorder()
+
+    def look(self) -> None:
+        """Write what has changed since the last look. Raises ClusterProblem if the first one fails."""
+        try:
+            manifests = list(live_manifests(self._cluster))
+        except ClusterProblem as problem:
+            if not self.written:
+                raise
+            click.echo(f"quotree: {problem}", err=True)
+            return
+        objects = (ClusterObject(each.api_version, each.kind, each.body) for each in manifests)
+        text = self._recorder.look(datetime.now(UTC), objects)
+        self._file.write(text)
+        self.written += len(text)
 
 
 def _bytes(text: str) -> int:

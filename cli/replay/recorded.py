@@ -1,26 +1,28 @@
 """Reads the log of `quotree record`: what its objects say of workloads that came, started, were evicted and ended."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from cli.read.manifests import Manifest, manifests_in
 from cli.read.objects import READ_KINDS, object_name
 from cli.read.questions import Question, read_question
-from cli.replay.object_log import ObjectLog
+from cli.replay.object_logs import ObjectLogs
 from cli.replay.past import PastLog, PastWorkload, UnreadLines
 from shared.api.annotations import OWN_ANNOTATIONS, read_annotations
 from shared.api.durations import later
-from shared.json_data import Json
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.quota.decide.simulate.timeline import TimedEdit
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
+from shared.recording.lines import LogLine
 
 _BEFORE_NEXT_SECOND: Final = timedelta(milliseconds=999)
+_SEEN_AT_ONCE: Final = timedelta(seconds=2)
 _OF_WORKLOADS: Final = frozenset({"Job", "Pod"})
 _OVER: Final = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
 _PHASES: Final = frozenset({"Succeeded", "Failed"})
@@ -56,15 +58,15 @@ class RecordedCluster:
 
 
 def read_recorded(
-    path: str, settings: QuotaSettings, kinds: Kinds | None, tree: Iterable[Manifest] | None
+    paths: Sequence[Path], settings: QuotaSettings, kinds: Kinds | None, tree: Iterable[Manifest] | None
 ) -> RecordedCluster:
-    """Return the log in the file. `tree`: objects in place of its QuotaGroups and flavors. Raises Problem."""
+    """Return the log in the files. `tree`: objects in place of its QuotaGroups and flavors. Raises Problem."""
     reading = _Reading([*tree] if tree is not None else None)
     unread = UnreadLines()
-    for line in ObjectLog(path).lines(unread):
-        reading.observe(line.time.astimezone(UTC), line.object, line.deleted)
+    for number, line in ObjectLogs(paths, unread).lines():
+        reading.observe(number, line)
     if not reading.times:
-        raise Problem("; ".join([f"{path}: holds no object", *unread.lines()]))
+        raise Problem("; ".join([f"{', '.join(map(str, paths))}: holds no object", *unread.lines()]))
     return reading.recorded(settings, kinds, unread)
 
 
@@ -77,32 +79,49 @@ class _Reading:
         self._seen: dict[str, _SeenObject] = {}
         self._stages: list[tuple[datetime, dict[str, Manifest]]] = []
         """The standing objects after each change of them."""
+        self._named: dict[str, int] = {}
+        """Object that is there → the last line that names it."""
 
-    def observe(self, time: datetime, body: Json | None, deleted: str) -> None:
+    def observe(self, number: int, line: LogLine) -> None:
         """Take in one line."""
+        time = line.time.astimezone(UTC)
         self.times = [min([*self.times[:1], time]), max([*self.times[1:], time])]
-        if body is not None:
-            (manifest,) = manifests_in([body], "log")
+        if line.object is not None:
+            (manifest,) = manifests_in([line.object], "log")
+            name = object_name(manifest)
+            self._named[name] = number
             if (manifest.api_version, manifest.kind) in READ_KINDS and manifest.kind not in _OF_WORKLOADS:
-                self._stand(time, object_name(manifest), manifest)
+                self._stand(time, name, manifest)
             else:
-                self._live(time, manifest)
-        elif deleted in self._standing:
-            self._stand(time, deleted, None)
-        elif deleted in self._seen:
-            self._seen[deleted].gone = time
+                self._live(time, name, manifest)
+        elif line.whole:
+            for name in [name for name, last in self._named.items() if last < number - line.whole]:
+                self._go(time, name)
+        else:
+            self._go(time, line.deleted)
+
+    def _go(self, time: datetime, name: str) -> None:
+        self._named.pop(name, None)
+        if name in self._standing:
+            self._stand(time, name, None)
+        elif name in self._seen:
+            self._seen[name].gone = time
 
     def _stand(self, time: datetime, name: str, manifest: Manifest | None) -> None:
         if self._given is not None and name.startswith(("QuotaGroup/", "ResourceFlavor/")):
             return
-        standing = {key: each for key, each in self._standing.items() if key != name}
-        self._standing = standing if manifest is None else {**standing, name: manifest}
-        if self._stages and self._stages[-1][0] == time:
-            self._stages.pop()
-        self._stages.append((time, self._standing))
+        before = self._standing.get(name)
+        if manifest is not None and before is not None and before.body == manifest.body:
+            return
+        if not self._stages or self._stages[-1][0] != time:
+            self._standing = dict(self._standing)
+            self._stages.append((time, self._standing))
+        if manifest is None:
+            del self._standing[name]
+        else:
+            self._standing[name] = manifest
 
-    def _live(self, time: datetime, manifest: Manifest) -> None:
-        name = object_name(manifest)
+    def _live(self, time: datetime, name: str, manifest: Manifest) -> None:
         uid = manifest.body["metadata"].get("uid")
         seen = self._seen.get(name)
         if seen is not None and seen.manifest.body["metadata"].get("uid") != uid:
@@ -110,6 +129,7 @@ class _Reading:
             seen = None
         if seen is None:
             seen = self._seen[name] = _SeenObject(manifest, time)
+        seen.gone = None
         _note_times(seen, manifest.body, time)
 
     def recorded(self, settings: QuotaSettings, kinds: Kinds | None, unread: UnreadLines) -> RecordedCluster:
@@ -170,7 +190,10 @@ def _note_times(seen: _SeenObject, body: Mapping[str, Any], time: datetime) -> N
 
 
 def _end(status: Mapping[str, Any], time: datetime) -> datetime | None:
-    """Return when the object says that it has ended; `time`, at which it was seen, where it names no moment."""
+    """Return when the object has ended: when it was seen, where that was at once, or else when it says.
+
+    It says whole seconds. What it used is free for others when the end is seen.
+    """
     over = [
         each for each in status.get("conditions") or () if each.get("type") in _OVER and each.get("status") == "True"
     ]
@@ -178,7 +201,10 @@ def _end(status: Mapping[str, Any], time: datetime) -> datetime | None:
         return None
     said = [status.get("completionTime"), *(each.get("lastTransitionTime") for each in over)]
     known = [datetime.fromisoformat(each).astimezone(UTC) for each in said if isinstance(each, str)]
-    return min(known, default=time)
+    named = min(known, default=time)
+    if not timedelta() <= time - named < _SEEN_AT_ONCE:
+        return named
+    return min(time, later(named, _BEFORE_NEXT_SECOND))
 
 
 def _as_it_came(seen: _SeenObject, begin: datetime) -> Manifest:

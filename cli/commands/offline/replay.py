@@ -6,10 +6,11 @@ See docs/replay.md.
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 import click
 
-from cli.read.manifests import Manifest, UnreadableFile, read_manifests
+from cli.read.manifests import Manifest, read_manifests
 from cli.read.options import read_duration
 from cli.read.questions import Question, read_question, read_settings
 from cli.render.data import print_data
@@ -19,7 +20,7 @@ from cli.render.terminal import width
 from cli.replay.group_rows import replay_rows
 from cli.replay.lives import replay
 from cli.replay.mapping import LogMapping
-from cli.replay.object_log import ObjectLog, is_object_log
+from cli.replay.object_logs import files_of, first_line
 from cli.replay.past import PastLog
 from cli.replay.recorded import read_recorded
 from cli.replay.sacct import is_sacct, read_sacct
@@ -29,10 +30,11 @@ from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
 from shared.process.settings import load_settings
 from shared.quota.model.settings import QuotaSettings
+from shared.recording.lines import is_object_log
 
 
 @click.command("replay")
-@click.argument("log", type=click.Path())
+@click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "-f", "--filename", "files", multiple=True, type=click.Path(), help="The tree in place of the recorded one."
 )
@@ -44,10 +46,12 @@ from shared.quota.model.settings import QuotaSettings
     "-o", "--output", default="table", show_default=True, type=click.Choice(["table", "json", "markdown", "html"])
 )
 def command(
-    log: str, files: tuple[str, ...], mapping_file: str | None, capacity: tuple[str, ...],
+    logs: tuple[str, ...], files: tuple[str, ...], mapping_file: str | None, capacity: tuple[str, ...],
     settings_file: str | None, gather: str, output: str,
 ) -> None:  # fmt: skip
     """Live through LOG: of `quotree record`, of Slurm's `sacct --parsable2`, or a CSV table with --mapping.
+
+    Logs of `quotree record` and of the reconciler that follow each other are read as one, and so are those in a folder.
 
     Prints for each group how long its workloads waited, what was used and what was evicted, and how many started
     earlier or later than they did. A workload runs as long as it did, and its whole time again after an eviction.
@@ -55,7 +59,7 @@ def command(
     settings = read_settings(settings_file, capacity)
     mapping = LogMapping() if mapping_file is None else load_settings(mapping_file, LogMapping)
     tree = read_manifests(files) if files else None
-    past, question = _read(log, mapping, tree, settings, known_kinds(settings_file))
+    past, question = _read(files_of(logs), mapping, tree, settings, known_kinds(settings_file))
     world = question.world_at(past.begin)
     there = [each.workload for each in past.workloads if each.workload.admission is not None]
     world = world.with_changes((None, each) for each in there)
@@ -80,24 +84,17 @@ def command(
 
 
 def _read(
-    log: str, mapping: LogMapping, tree: list[Manifest] | None, settings: QuotaSettings, kinds: Kinds | None
+    logs: list[Path], mapping: LogMapping, tree: list[Manifest] | None, settings: QuotaSettings, kinds: Kinds | None
 ) -> tuple[PastLog, Question]:
-    first = _first_line(log)
-    if is_object_log(first):
-        recorded = read_recorded(log, settings, kinds, tree)
+    first = first_line(logs[0])
+    if len(logs) > 1 or is_object_log(first):
+        recorded = read_recorded(logs, settings, kinds, tree)
         return recorded.log, recorded.question
+    log = str(logs[0])
     if tree is None:
         raise Problem(f"{log} has no tree: name one with -f")
     question = read_question(tree, settings, kinds=kinds)
     return (read_sacct(log, mapping) if is_sacct(first) else read_table(log, mapping)), question
-
-
-def _first_line(log: str) -> str:
-    try:
-        with ObjectLog(log).write("rt") as file:
-            return file.readline()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise UnreadableFile(log, None, f"cannot be read: {error}") from error
 
 
 def _notes(past: PastLog) -> list[str]:

@@ -1,6 +1,9 @@
 """A log lived through: what each group's row says, under the recorded tree and another one, in every output."""
 
 import json
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.commands.offline import replay
-from cli.read.manifests import manifests_in
-from cli.replay.object_log import LogLine, ObjectLog, encode_line
-from cli.replay.recorder import ObjectRecorder
+from shared.recording.files import LineFile, read_lines
+from shared.recording.lines import LogLine, encode_line
+from shared.recording.recorder import ClusterObject, ObjectRecorder
 from tests.builders import after
 
 SAMPLE = str(Path(__file__).parent / "samples" / "sacct.txt")
@@ -129,11 +132,16 @@ def recorded(tmp_path: Path) -> str:
         (100, []),
     ]
     path = str(tmp_path / "log.jsonl.gz")
-    with ObjectLog(path).write() as file:
-        recorder = ObjectRecorder(file)
-        for seconds, jobs in states:
-            recorder.record(after(seconds), manifests_in([_group("a", 4), _group("b", 4), *jobs], "cluster"))
+    _write(path, [(seconds, [_group("a", 4), _group("b", 4), *jobs]) for seconds, jobs in states])
     return path
+
+
+def _write(path: str, looks: Iterable[tuple[float, list[dict[str, Any]]]]) -> None:
+    recorder = ObjectRecorder()
+    with closing(LineFile(Path(path))) as file:
+        for seconds, bodies in looks:
+            objects = [ClusterObject(each["apiVersion"], each["kind"], each) for each in bodies]
+            file.write(recorder.look(after(seconds), objects))
 
 
 def _of(recorded: str, *options: str) -> dict[str, dict[str, Any]]:
@@ -163,26 +171,19 @@ def test_another_tree_shows_what_it_would_have_changed(recorded: str, tmp_path: 
 
 def test_an_edit_in_the_log_counts_from_its_moment(tmp_path: Path) -> None:
     path = str(tmp_path / "log.jsonl")
-    with ObjectLog(path).write() as file:
-        recorder = ObjectRecorder(file)
-        capped = {**_group("a", 4), "spec": {"quotas": [{"min": {"cpu": 4}, "max": {"cpu": 4}}]}}
-        for seconds, group, jobs in (
-            (0, capped, []),
-            (10, capped, [_job("large", "a", 8, 10)]),
-            (60, _group("a", 4), [_job("large", "a", 8, 10)]),
-        ):
-            recorder.record(after(seconds), manifests_in([group, *jobs], "cluster"))
-        recorder.record(after(100), manifests_in([_group("a", 4)], "cluster"))
+    capped = {**_group("a", 4), "spec": {"quotas": [{"min": {"cpu": 4}, "max": {"cpu": 4}}]}}
+    large = _job("large", "a", 8, 10)
+    _write(path, [(0, [capped]), (10, [capped, large]), (60, [_group("a", 4), large]), (100, [_group("a", 4)])])
     assert _of(path)["a"]["waitMedianSeconds"] == 50
 
 
 def test_damaged_lines_of_a_recording_are_counted(recorded: str, tmp_path: Path) -> None:
     lines = [
         encode_line(LogLine(after(0), object=_group("a", 4))),
-        "{cut",
+        b"{cut\n",
         encode_line(LogLine(after(1), deleted="Job/ns/gone")),
     ]
-    (tmp_path / "cut.jsonl").write_text("".join(lines))
+    (tmp_path / "cut.jsonl").write_bytes(b"".join(lines))
     result = CliRunner().invoke(replay.command, [str(tmp_path / "cut.jsonl"), "-o", "json"])
     assert json.loads(result.stdout)["notes"][0] == "1 line left out"
     damaged = tmp_path / "half.jsonl.gz"
@@ -191,10 +192,44 @@ def test_damaged_lines_of_a_recording_are_counted(recorded: str, tmp_path: Path)
 
 
 def test_only_what_changed_is_written_again(tmp_path: Path) -> None:
-    with ObjectLog(str(tmp_path / "log.jsonl")).write() as file:
-        recorder = ObjectRecorder(file)
-        for seconds in (0, 5):
-            recorder.record(
-                after(seconds), manifests_in([{**_group("a", 4), "status": {"seconds": seconds}}], "cluster")
-            )
-    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
+    looks = [(seconds, [{**_group("a", 4), "status": {"seconds": seconds}}]) for seconds in (0, 5)]
+    _write(str(tmp_path / "log.jsonl"), looks)
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 2  # with the one that says that all are named
+
+
+def test_logs_that_follow_each_other_are_read_as_one(recorded: str, tmp_path: Path) -> None:
+    """Cut in the middle of the run, as by a new leader: it names what there is, and sees only what comes then."""
+    lines = [json.loads(each) for each in read_lines(Path(recorded)) if each]
+    middle = after(54)
+    early = [each for each in lines if datetime.fromisoformat(each["time"]) < middle]
+    late = [each for each in lines if each not in early]
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    # The previous leader does not know yet that it leads no more.
+    _put(folder / "1.jsonl.zst", [*early, {"time": after(57).isoformat(), "deleted": "QuotaGroup/a"}])
+    named = [each for each in early if each.get("object", {}).get("kind") == "QuotaGroup"]
+    evicted = [each for each in early if "eviction" in str(each)]
+    again = [{**each, "time": middle.isoformat()} for each in (*named, *evicted[-1:], *late[:1])]
+    _put(folder / "2.jsonl", [*again, {"time": after(54.5).isoformat(), "whole": len(again)}, *late[1:]])
+    assert _of(str(folder)) == _of(recorded) == _of(str(folder / "2.jsonl"), str(folder / "1.jsonl.zst"))
+
+
+def _put(path: Path, lines: list[dict[str, Any]]) -> None:
+    with closing(LineFile(path)) as file:
+        for each in lines:
+            file.write(json.dumps(each, separators=(",", ":")).encode() + b"\n")
+
+
+def test_what_a_later_log_does_not_name_is_gone(tmp_path: Path) -> None:
+    """It was deleted while nothing was recorded."""
+    job = _job("waits", "a", 8, 10)
+    capped = {**_group("a", 4), "spec": {"quotas": [{"min": {"cpu": 4}, "max": {"cpu": 4}}]}}
+    _write(str(tmp_path / "1.jsonl"), [(0, [capped]), (10, [capped, job]), (20, [capped, job])])
+    _write(str(tmp_path / "2.jsonl"), [(60, [_group("a", 4)]), (100, [_group("a", 4), _job("other", "a", 1, 100)])])
+    rows = _of(str(tmp_path))
+    assert (rows["a"]["workloads"], rows["a"]["waiting"]) == (2, 1)
+
+
+def test_a_folder_without_logs_is_a_problem(tmp_path: Path) -> None:
+    result = CliRunner().invoke(replay.command, [str(tmp_path)])
+    assert str(result.exception) == f"{tmp_path} has no file that ends in .jsonl, .jsonl.gz, .jsonl.zst"
