@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "open": ("cli.commands.changing.switches:open_", "Remove the stopPolicy of a group."),
     "pending": ("cli.commands.pending:command", "List what waits, in the order of the queues, and why."),
     "record": ("cli.commands.record:command", "Record what enters the live cluster, as a log to replay."),
+    "recorded": ("cli.commands.offline.recorded:command", "Write the reconciler's recording as a tar archive."),
     "replay": ("cli.commands.offline.replay:command", "Live through a log under its tree or another one."),
     "report": ("cli.commands.report:command", "Report what the groups used in a month."),
     "resume": ("cli.commands.changing.switches:resume", "Let a held or deactivated workload start again."),

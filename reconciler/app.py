@@ -1,12 +1,15 @@
 """The composition root of the reconciler: every replica watches, the leader decides and writes."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from reconciler.cycle import CycleRunner, Reports
 from reconciler.leader_sync import catch_up
+from reconciler.recording.folder import RecordingFolder
+from reconciler.recording.recording import Recording
 from reconciler.report.account_metrics import AccountCollector
 from reconciler.report.account_start import start_accounts
 from reconciler.report.events.decisions import WorkloadEvents
@@ -159,6 +162,7 @@ class Reconciler:
                 group.create_task(placement_events.run(), name="placement events"),
                 group.create_task(preemptions.run(), name="preemptions by kube-scheduler"),
                 group.create_task(self._metrics.groups.sample(), name="samples of metrics"),
+                *(group.create_task(each.run(), name="recording") for each in self._recording(executor.is_busy)),
             ]
             try:
                 self._wake.request()
@@ -170,6 +174,14 @@ class Reconciler:
                 self._latest_plan.clear()
                 for helper in helpers:
                     helper.cancel()
+
+    def _recording(self, gives_way: Callable[[], bool]) -> Iterator[Recording]:
+        """Record while this process leads, if that is enabled."""
+        wanted = self._settings.recording
+        if wanted.enabled:
+            folder = RecordingFolder(Path(wanted.folder), wanted.most_bytes, instance_name())
+            watches = self._watches.members
+            yield Recording(self._client, folder, self._metrics.recording, watches, self._election.may_write, gives_way)
 
     async def _create_built_in(self) -> None:
         """Create the built-in groups; retried indefinitely, because nothing can be decided without root."""

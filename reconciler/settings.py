@@ -6,7 +6,7 @@ Only the pod's own name and namespace come from the environment, because a file 
 import os
 import uuid
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -16,6 +16,11 @@ from shared.api.names import RECONCILER_LEASE
 from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.holder_pods import identity_of_pod
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
+from shared.recording.files import FOLDER
+from shared.resources import QuantityError, parse_quantity
+
+_NANO: Final = 10**9
+_LEAST_RECORDING: Final = 64 * 1024
 
 
 def _identity() -> str:
@@ -93,6 +98,30 @@ class AccountsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
         return ZoneInfo(self.time_zone)
 
 
+class RecordingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """`recording:` the log of what enters the cluster, for `quotree replay`."""
+
+    enabled: bool = False
+    folder: str = FOLDER
+    """Where its files are written."""
+    max_size: str = "1Gi"
+    """The space of all files together; the oldest are deleted."""
+
+    def __post_init__(self) -> None:
+        if self.most_bytes < _LEAST_RECORDING:
+            raise ValueError(
+                f"maxSize {self.max_size[:63]!r} is less than {_LEAST_RECORDING} bytes; write for example 1Gi"
+            )
+
+    @property
+    def most_bytes(self) -> int:
+        """The space in bytes."""
+        try:
+            return parse_quantity(self.max_size) // _NANO
+        except QuantityError as error:
+            raise ValueError(f"maxSize {self.max_size[:63]!r}: {error}") from error
+
+
 class ReconcilerSettings(ProcessSettings, frozen=True):
     """The whole file."""
 
@@ -101,6 +130,7 @@ class ReconcilerSettings(ProcessSettings, frozen=True):
     """The least time between two writes of one group's status."""
     visibility: VisibilityFile = VisibilityFile()
     accounts: AccountsFile = AccountsFile()
+    recording: RecordingFile = RecordingFile()
 
     @property
     def home(self) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from reconciler.report.group_metrics import GroupCollector
+from reconciler.report.recording_metrics import RecordingMetrics
 from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.decisions import Evict, Start, Tier
 from shared.quota.model.workload import Workload
@@ -169,6 +170,7 @@ class ReconcilerMetrics:
         self.evictions = EvictionMetrics(registry)
         self.writes = WriteMetrics(registry)
         self.cycles = CycleMetrics(registry)
+        self.recording = RecordingMetrics(registry)
 
     def entitled_wait(self, workload: Workload, now: datetime) -> timedelta:
         """Return how long a workload that is started now has been entitled; called before the next cycle."""

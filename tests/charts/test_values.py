@@ -60,6 +60,28 @@ def test_documented_webhook_defaults_match_its_settings(control_plane_binaries: 
     assert msgspec.structs.replace(found, namespace="", reconciler_user="", metrics=own.metrics, quota=own.quota) == own
 
 
+def test_recording_has_a_volume_and_the_settings_for_it(control_plane_binaries: Binaries, tmp_path: Path) -> None:
+    claim = "recording.volume.persistentVolumeClaim.claimName=quotree-recording"
+    for flags, volume in (
+        ((), {"emptyDir": {}}),
+        (("--set", claim), {"persistentVolumeClaim": {"claimName": "quotree-recording"}}),
+    ):
+        objects = render(control_plane_binaries, "--set", "recording.enabled=true", *flags)
+        pod = find_object(objects, "Deployment", "quotree-reconciler")["spec"]["template"]["spec"]
+        assert {"name": "recording", **volume} in pod["volumes"]
+        (mounted,) = [each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "recording"]
+        file = tmp_path / "reconciler.yaml"
+        file.write_text(find_object(objects, "ConfigMap", "quotree-reconciler")["data"]["reconciler.yaml"])
+        found = load_settings(file, ReconcilerSettings).recording
+        assert (found.enabled, found.folder, found.most_bytes) == (True, mounted["mountPath"], 2**30)
+        webhook = find_object(objects, "Deployment", "quotree-webhook")["spec"]["template"]["spec"]
+        assert "recording" not in str(webhook)
+
+
+def test_nothing_is_recorded_by_default(control_plane_binaries: Binaries) -> None:
+    assert "recording" not in str(find_object(render(control_plane_binaries), "Deployment", "quotree-reconciler"))
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
@@ -67,6 +89,7 @@ def test_documented_webhook_defaults_match_its_settings(control_plane_binaries: 
         pytest.param("quota.reclaim.gracePeriod=soon", "at '/quota/reclaim/gracePeriod'", id="no duration"),
         pytest.param("webhoook.replicas=2", "additional properties 'webhoook' not allowed", id="unknown key"),
         pytest.param("webhook.port=0", "at '/webhook/port'", id="no port"),
+        pytest.param("recording.maxSize=lots", "at '/recording/maxSize'", id="no size"),
     ],
 )
 def test_invalid_value_is_refused_with_its_path(control_plane_binaries: Binaries, setting: str, words: str) -> None:

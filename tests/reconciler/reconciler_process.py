@@ -38,6 +38,8 @@ class Quotree:
     """How long the Lease is held. A test that kills a leader wants it short; a loaded machine does not."""
     election: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of the election."""
+    recording: Path | None = None
+    """The folder that leaders record to."""
     module: str = "reconciler"
     """What is started."""
     runs: int = 0
@@ -119,6 +121,8 @@ class Quotree:
             "health": {"host": "127.0.0.1", "port": 0},
             "log": {"level": "info", "form": "text"},
         }
+        if self.recording is not None:
+            settings["recording"] = {"enabled": True, "folder": str(self.recording)}
         config = self.folder / f"reconciler-{self.runs}.yaml"
         config.write_text(yaml.safe_dump(settings))
         self.process = launched(self.module, config, self.log, self.preloaded)

@@ -150,7 +150,14 @@ spec:
             {{- if and (eq .component "webhook") (eq $values.callers.by "Certificate") }}
             - {name: callers, mountPath: /etc/quotree-callers, readOnly: true}
             {{- end }}
+            {{- if and (eq .component "reconciler") $root.Values.recording.enabled }}
+            - {name: recording, mountPath: /var/lib/quotree/recording}
+            {{- end }}
       volumes:
+        {{- if and (eq .component "reconciler") $root.Values.recording.enabled }}
+        - name: recording
+          {{- $root.Values.recording.volume | default (dict "emptyDir" dict) | toYaml | nindent 10 }}
+        {{- end }}
         {{- if and (eq .component "webhook") (eq $values.callers.by "Certificate") }}
         - name: callers
           secret:

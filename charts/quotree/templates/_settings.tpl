@@ -83,6 +83,9 @@ visibility:
 {{- with $.Values.accounts }}
 accounts: {keep: {{ .keep }}, timeZone: {{ .timeZone }}}
 {{- end }}
+{{- with $.Values.recording }}{{ if .enabled }}
+recording: {enabled: true, folder: /var/lib/quotree/recording, maxSize: {{ .maxSize | quote }}}
+{{- end }}{{ end }}
 quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- include "quotree.kinds.settings" $ }}
 {{- end -}}

@@ -33,6 +33,8 @@ Change = Changed[R] | Undecodable
 Project = Callable[[bytes], R | None]
 """An object's JSON -> its record; None: filtered out."""
 Sink = Callable[[Sequence[Change[R]]], None]
+Tap = Callable[[bytes, bool], None]
+"""Is told each object as it came, and whether it is gone; empty: of a new list, whose objects it is not told."""
 
 
 def transitions(changes: Sequence[Change[R]]) -> Iterator[tuple[R | None, R | None]]:
@@ -75,10 +77,11 @@ class State(Generic[R]):
 class Cache(State[R]):
     """The state last reported to the sink, and the changes that lead to the next."""
 
-    __slots__ = ("_project",)
+    __slots__ = ("_project", "tap")
 
     def __init__(self, project: Project[R]) -> None:
         super().__init__()
+        self.tap: Tap | None = None
         self._project = project
 
     def gather(self, state: State[R], raw: bytes) -> None:
@@ -94,6 +97,8 @@ class Cache(State[R]):
 
     def replace(self, state: State[R]) -> list[Change[R]]:
         """Adopt `state`. Returns the difference, removed objects first, so that what they used is free."""
+        if self.tap is not None:
+            self.tap(b"", False)
         changes: list[Change[R]] = [
             Changed(record, None) for uid, record in self.records.items() if uid not in state.records
         ]
@@ -107,6 +112,8 @@ class Cache(State[R]):
 
     def put(self, raw: bytes) -> tuple[str, Change[R] | None]:
         """Store an object. Returns its resourceVersion and the change; None when no kept field has changed."""
+        if self.tap is not None:
+            self.tap(raw, False)
         meta = _identify(raw).metadata
         record = self._record(meta, raw)
         if isinstance(record, Undecodable):
@@ -119,6 +126,8 @@ class Cache(State[R]):
 
     def drop(self, raw: bytes) -> tuple[str, Change[R] | None]:
         """Remove an object that is gone. Returns as `put`."""
+        if self.tap is not None:
+            self.tap(raw, True)
         meta = _identify(raw).metadata
         self.undecodable.pop(meta.uid, None)
         return meta.resource_version, self._set(meta.uid, None)

@@ -20,7 +20,7 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError, Gone, Invalid, NotFound, Status, Unavailable, error_from_status
 from shared.kube.resources import Resource
 from shared.kube.watch.backoff import Backoff
-from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Undecodable
+from shared.kube.watch.cache import Cache, Change, Changed, Project, Sink, State, Tap, Undecodable
 from shared.kube.watch.delivery import Delivery
 from shared.kube.watch.health import WatchHealth
 from shared.kube.watch.pace import Pace
@@ -96,6 +96,10 @@ class Watch(Generic[R]):
     def version(self) -> str:
         """The resourceVersion of the records as last reported to the sink; empty before the first list."""
         return self._version or ""
+
+    def tell_all(self, tap: Tap | None) -> None:
+        """Tell `tap` of each object as it comes, from now on; None: nobody."""
+        self._cache.tap = tap
 
     async def run(self) -> NoReturn:
         """Watch indefinitely. Raises only the sink's own exceptions."""

@@ -1,0 +1,67 @@
+"""What leaders record, one after the other, replays as it was: starts, evictions and edits in their order."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from cli.commands.offline import replay
+from tests.reconciler.reconciler_process import Quotree, eviction_of, finished, quota, wait_for
+
+LONG = 120.0
+
+
+def replayed(folder: Path) -> list[dict[str, Any]]:
+    result = CliRunner().invoke(replay.command, [str(folder), "--gather", "50ms", "-o", "json"])
+    assert result.exit_code == 0, result.output
+    found: list[dict[str, Any]] = json.loads(result.stdout)["workloads"]
+    return found
+
+
+def order(workloads: list[dict[str, Any]], source: str) -> list[tuple[str, str]]:
+    """What happened to which workload, in the order of the times."""
+    events = [
+        (datetime.fromisoformat(time), what, each["workload"].partition("/")[2])
+        for each in workloads
+        for what in ("starts", "evictions")
+        for time in each[source][what]
+    ]
+    return [(what, name) for _, what, name in sorted(events)]
+
+
+def test_a_recording_over_a_killed_leader_replays_as_it_was(q: Quotree, tmp_path: Path) -> None:
+    q.recording = tmp_path / "logs"
+    q.lead()
+    q.group("root", quotas=[quota(max="8")])
+    q.group("vision", quotas=[quota(min="4")])
+    q.group("nlp", quotas=[quota(min="4")])
+    q.known("nlp")
+    q.job("lent", "vision", "6")
+    wait_for(lambda: "lent" in q.running(), "it borrows", LONG)
+    wait_for(lambda: q.metric("quotree_recording_lines_total") > 0, "it records", LONG)
+    q.kill()  # its last lines might be missing, and its file has no end
+    q.job("owner", "nlp", "4", run_for="4s")
+    q.release()
+    q.lead()
+    wait_for(lambda: eviction_of(q.get_job("lent")) is not None, "the owner takes its min back", LONG)
+    wait_for(lambda: finished(q.get_job("owner")), "the owner ends", LONG)
+    wait_for(lambda: "lent" in q.running(), "what was evicted runs again", LONG)
+    q.job("more", "vision", "4")
+    q.known("vision")
+    q.group("root", quotas=[quota(max="12")])
+    wait_for(lambda: "more" in q.running(), "there is more", LONG)
+    expected = [
+        ("starts", "lent"),
+        ("evictions", "lent"),
+        ("starts", "owner"),
+        ("starts", "lent"),
+        ("starts", "more"),
+    ]
+    wait_for(lambda: order(replayed(tmp_path / "logs"), "recorded") == expected, "all is written", LONG)
+    assert q.stop() == 0
+    assert len(list(q.recording.iterdir())) == 2
+    workloads = replayed(q.recording)
+    assert order(workloads, "recorded") == expected
+    assert order(workloads, "replayed") == expected
