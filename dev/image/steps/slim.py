@@ -25,8 +25,8 @@ REWRITTEN = {
         "from kubernetes_asyncio.client.api_client import ApiClient as ApiClient\n"
     ),
 }
-# Sources of compiled modules, type stubs, tests: nothing imports them at run time.
-FILES = ("*.pyx", "*.pxd", "*.pxi", "*.pyi", "*.c", "*.h", "*_test.py", "py.typed")
+# Sources of compiled modules, type stubs, tests, what zstandard is for PyPy: nothing imports them at run time.
+FILES = ("*.pyx", "*.pxd", "*.pxi", "*.pyi", "*.c", "*.h", "*_test.py", "py.typed", "zstandard/*cffi*")
 FOLDERS = ("tests", "testing", "test")
 # What the command line of the package `cel` needs, which is not
 # called: of that package only its compiled module is loaded (`shared.kinds.expressions`).
