@@ -92,7 +92,7 @@ LONG: Final = {
     "shared/kube/watch/test_watching.py": 20,
     "shared/kube/watch/test_watching_chaos.py": 20,
     "shared/kube/watch/test_watching_outages.py": 35,
-    "shared/quota/decide/advise/test_remedies.py": 35,
+    "shared/quota/outlook/advise/test_remedies.py": 35,
     "shared/quota/decide/queue/test_borrowers.py": 50,
     "shared/quota/decide/state/test_cycle_cache.py": 45,
     "shared/quota/decide/test_rounds.py": 20,

@@ -88,7 +88,9 @@ def test_only_adapters_know_which_sort_a_workload_is_of() -> None:
 
 
 _MOST_ATTRIBUTES = 12
-_DECIDE = sorted((ROOT / "shared/quota/decide").rglob("*.py"))
+_DECIDE_AND_OUTLOOK = sorted(
+    path for room in ("decide", "outlook") for path in (ROOT / "shared/quota" / room).rglob("*.py")
+)
 
 
 def _attributes(node: ast.ClassDef) -> set[str]:
@@ -128,7 +130,7 @@ def test_no_object_with_state_has_more_than_a_dozen_attributes() -> None:
 def test_only_the_plan_uses_all_parts_of_a_round() -> None:
     named = {
         path.stem
-        for path in _DECIDE
+        for path in _DECIDE_AND_OUTLOOK
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Name) and node.id == "Round"
     }

@@ -11,13 +11,13 @@ from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import pending_object, places_of
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.observed.projections import GroupStatusRecord
-from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.run import as_json, run
-from shared.quota.decide.simulate.step import carry_out
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.simulate.run import as_json, run
+from shared.quota.outlook.simulate.step import carry_out
 from tests.prove.remedies import drawn
 from tests.shared.quota.reference_inputs import EPOCH
 

@@ -15,12 +15,8 @@ from shared.api.crds.parts import MAX_ENTRIES, MAX_NAME, MAX_RESOURCES
 from shared.api.names import MAX_POD_GROUP
 from shared.api.review import MAX_SIGNS
 from shared.process.quota_settings import QuotaSettingsFile
-from shared.quota.decide.advise.remedy import RemedyAction
 from shared.quota.decide.decisions import EvictionRule, Plan, Tier, WaitReason
-from shared.quota.decide.explain.explanation import BindingLimit
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.run import MOST_CYCLES
 from shared.quota.measure.report import WORDS, words_of
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.measure.static.pod_set_choices import MOST_ASSIGNMENTS
@@ -28,6 +24,10 @@ from shared.quota.model.rules.findings import MAX_TEXT
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import DEFAULT_FLAVOR, ROOT, Entry, Group, StopPolicy, Tree, WhenCanBorrow
 from shared.quota.model.workload import EvictionReason, Workload
+from shared.quota.outlook.advise.remedy import RemedyAction
+from shared.quota.outlook.explain.explanation import BindingLimit
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.run import MOST_CYCLES
 from shared.resources import MAX_QUANTITY_LENGTH
 from tests.builders import NOW, after, pending, running, world
 from tests.trees import GPU, KEY

@@ -27,9 +27,9 @@ from cli.read.world import build_world
 from dev.openb import manifests
 from dev.openb.records import NodeRecord, PodRecord, read_nodes, read_pods
 from shared.api import names
-from shared.quota.decide.simulate.run import SimulationRun, run
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.outlook.simulate.run import SimulationRun, run
 
 TRACES: Final = {1: 6500, 2: 7300, 3: 8100, 4: 8800}
 """Number of a cluster, which is also the seed of its tree -> how many jobs it has."""

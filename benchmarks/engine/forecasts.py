@@ -36,15 +36,15 @@ from cli.replay.past import PastLog, PastWorkload
 from cli.replay.table import read_table
 from shared.api.owner_settings import OwnRunTime
 from shared.process.settings import load_settings
-from shared.quota.decide.forecast.forecast import Forecast, Foreseen
-from shared.quota.decide.outlook import Outlook
-from shared.quota.decide.simulate.timeline import Arrival, Moment, Timeline
 from shared.quota.measure.accounts.leaf_use import run_of
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.forecast.forecast import Forecast, Foreseen
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.simulate.timeline import Arrival, Moment, Timeline
 from tests.builders import after
 
 ROOT: Final = Path(__file__).parents[2]

@@ -28,7 +28,6 @@ from typing import Final
 from benchmarks.results.figures import Figure, record
 from shared.kube.watch.memory import freeze_memory, keep_all_made
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
@@ -36,6 +35,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import PodSet, Workload
+from shared.quota.outlook.simulate.step import advance
 from shared.resources import Amount, FlavorResource
 from tests.builders import after, pending, running
 

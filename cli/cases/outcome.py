@@ -14,13 +14,13 @@ from cli.read.questions import Question, read_question
 from shared.api.durations import later
 from shared.kinds.kind import Kinds
 from shared.quota.decide.decisions import Evict, WaitExplanation
-from shared.quota.decide.explain.pending_rows import PendingRows
-from shared.quota.decide.simulate.run import SimulationRun, run
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.rules import Violation
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.explain.pending_rows import PendingRows
+from shared.quota.outlook.simulate.run import SimulationRun, run
 
 BETWEEN: Final = timedelta(minutes=1)
 """From the load to what comes then, so that the load is older."""

@@ -28,13 +28,13 @@ from cli.render.terminal import width, wrapped
 from shared.json_data import Json
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.forecast.forecast import forecast_as_data
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.forecast.forecast import forecast_as_data
+from shared.quota.outlook.outlook import Outlook
 from shared.text import division, explanation
 from shared.text.accounts.budgets import budget_lines
 from shared.text.amendments import timed_text

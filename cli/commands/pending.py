@@ -17,14 +17,14 @@ from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
 from shared.json_data import Json
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.explain.pending_rows import PendingRow
-from shared.quota.decide.forecast.forecast import forecast_as_data
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.read.groups import read_group
 from shared.quota.model.tree import ROOT, Tree
 from shared.quota.model.workload import namespace_of
+from shared.quota.outlook.explain.pending_rows import PendingRow
+from shared.quota.outlook.forecast.forecast import forecast_as_data
+from shared.quota.outlook.outlook import Outlook
 from shared.text.forecast import interval
 from shared.text.pending import cause_of
 from shared.text.quantities import readable

@@ -17,11 +17,11 @@ from cli.read.world import nodes_in
 from shared.api.names import API_VERSION
 from shared.process.cluster_settings import quota_settings
 from shared.quota.decide.decisions import WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
-from shared.quota.decide.simulate import run as simulate
 from shared.quota.model.flavor import nodes_taken_by
 from shared.quota.model.rules import Findings
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate import run as simulate
 from shared.resources import Amount
 
 RESULT: Final = "result"

@@ -7,9 +7,9 @@ from heapq import merge
 from operator import attrgetter
 
 from cli.replay.past import PastLog, PastWorkload
-from shared.quota.decide.simulate.timeline import Arrival, Departure, Moment, TimedEvent, Timeline
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import WorkloadId
+from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEvent, Timeline
 
 Progress = Callable[[datetime], None]
 """Is told of each moment that is reached."""

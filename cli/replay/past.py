@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from shared.quota.decide.simulate.timeline import TimedEdit
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.timeline import TimedEdit
 
 _LISTED: Final = 5
 

@@ -15,10 +15,10 @@ from shared.api.annotations import OWN_ANNOTATIONS, read_annotations
 from shared.api.durations import later
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
-from shared.quota.decide.simulate.timeline import TimedEdit
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.timeline import TimedEdit
 from shared.recording.lines import LogLine
 
 _BEFORE_NEXT_SECOND: Final = timedelta(milliseconds=999)

@@ -10,13 +10,13 @@ from typing import Final, NoReturn
 from dashboard.live.watched_cluster import Sighting, WatchedCluster
 from dashboard.view.frame import Frame
 from dashboard.view.history import History
-from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Tree
+from shared.quota.outlook.outlook import Outlook
 
 _SHORTEST: Final = timedelta(milliseconds=250)
 """The least time between two frames: many changes make one frame."""

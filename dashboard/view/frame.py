@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from shared.cluster.state.observed.projections import GroupStatusRecord
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.outlook import Outlook
 
 
 class StaleCause(StrEnum):

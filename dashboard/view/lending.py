@@ -9,9 +9,9 @@ left and used on the right:
 from collections.abc import Mapping
 
 from shared.json_data import Json
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.model.tree import ROOT, SYSTEM
+from shared.quota.outlook.outlook import Outlook
 from shared.resources import Amount, FlavorResource
 from shared.text.quantities import readable
 

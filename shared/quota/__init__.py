@@ -1,1 +1,4 @@
-"""The engine: measures shares, decides which workloads start and stop. Pure; inside it decide > measure > model."""
+"""The engine: measures shares, decides which workloads start and stop, and says why. Pure.
+
+Inside it: outlook > decide > measure > model.
+"""

@@ -8,13 +8,13 @@ from typing import Final
 
 from dashboard.view.frame import Frame
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.quota.decide.simulate.run import run
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.written_accounts import write_account
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.in_force import DatedTree
 from shared.quota.model.tree import Entry, Group, Override, Tree, Window
+from shared.quota.outlook.simulate.run import run
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running, world
 from tests.dashboard.site import frame_of

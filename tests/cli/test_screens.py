@@ -23,10 +23,10 @@ from reconciler.report.status.groups import status_of
 from shared.api.quotagroup import QuotaGroup, QuotaGroupStatus, read_quota_group
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.json_data import Json
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.counts import Counts
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.outlook import Outlook
 from shared.text.explanation import SCREENFUL, lines, screenful
 from tests.builders import NOW, after, evicting, pending, running, world
 

@@ -26,10 +26,10 @@ from dashboard.view.history import History
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.client import Client
-from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.outlook.outlook import Outlook
 from tests.builders import NOW
 from tests.e2e.kubectl_steps import PATIENCE, Asking
 

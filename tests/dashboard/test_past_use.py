@@ -13,8 +13,8 @@ from reconciler.visibility.objects.observed import ObservedPlan
 from shared.kube.client import Client
 from shared.kube.errors import ApiError, Forbidden, NotFound
 from shared.kube.resources import Resource
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.inputs.world import PastUse
+from shared.quota.outlook.outlook import Outlook
 from shared.resources import FlavorResource
 from tests.builders import NOW, world
 

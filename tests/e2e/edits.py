@@ -31,9 +31,9 @@ from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import Quotree, installed
 from dev.controlplane.rest import Rest
 from shared.process.cluster_settings import quota_settings
-from shared.quota.decide.simulate.run import run
-from shared.quota.decide.simulate.what_if import predict
 from shared.quota.measure.inputs.world import PastUse, World
+from shared.quota.outlook.simulate.run import run
+from shared.quota.outlook.simulate.what_if import predict
 
 CPUS: Final = 20
 LEAVES: Final = ("a", "b", "c", "d")

@@ -9,7 +9,6 @@ from datetime import timedelta
 from fractions import Fraction
 
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
@@ -17,6 +16,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
+from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import pending
 from tests.shared.quota.reference_inputs import EPOCH
 from tests.trees import GPU

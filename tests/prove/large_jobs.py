@@ -10,13 +10,13 @@ from fractions import Fraction
 
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import pending, world
 from tests.prove.fairness import HALF_LIFE, STEP
 from tests.shared.quota.reference_inputs import EPOCH

@@ -14,12 +14,12 @@ from dataclasses import replace
 from random import Random
 
 from shared.json_data import Json
-from shared.quota.decide.outlook import Outlook
-from shared.quota.decide.preview import previews, submitted
-from shared.quota.decide.simulate import run as simulate
-from shared.quota.decide.simulate.run import SimulationRun
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.preview import previews, submitted
+from shared.quota.outlook.simulate import run as simulate
+from shared.quota.outlook.simulate.run import SimulationRun
 from tests.prove.remedies import drawn, shrunk, starts
 from tests.shared.quota.reference_inputs import EPOCH
 

@@ -3,7 +3,7 @@
 Each change is made here in other words than the engine's, and the start is seen in a simulation: with all that the
 remedy requires at once, and one after another with cycles between. In every other world a group is on hold, in every
 third one budgets of one or two groups are spent, in every fifth one nodes have the capacity. Exit code 1 when one is
-not. The same is tested for a few worlds in `tests/shared/quota/decide/advise/test_remedies.py`.
+not. The same is tested for a few worlds in `tests/shared/quota/outlook/advise/test_remedies.py`.
 """
 
 import argparse
@@ -14,13 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from random import Random
 
-from shared.quota.decide.advise.json_output import remedy_as_data
-from shared.quota.decide.advise.remedies import advise
-from shared.quota.decide.advise.remedy import Remedy, RemedyAction
-from shared.quota.decide.explain.explanation import WorkloadExplanation, explain
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.measure.static.node_shapes import largest_nodes
@@ -31,6 +25,12 @@ from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from shared.quota.model.tree import BUILT_IN, Entry, ReclaimOverrides, StopPolicy, Tree
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.advise.json_output import remedy_as_data
+from shared.quota.outlook.advise.remedies import advise
+from shared.quota.outlook.advise.remedy import Remedy, RemedyAction
+from shared.quota.outlook.explain.explanation import WorkloadExplanation, explain
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate import run as simulate
 from tests.prove.random_draw import Seeded
 from tests.prove.spent_budgets import lasts_an_hour, random_budgets, used_of
 from tests.prove.worlds.world import random_world

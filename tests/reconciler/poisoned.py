@@ -31,7 +31,7 @@ STEPS: Final = {
         "reconciler.report.metrics:StartMetrics.started",
     ),
     "Pending": (
-        "shared.quota.decide.explain.pending_reasons:PendingReasons.why",
+        "shared.quota.outlook.explain.pending_reasons:PendingReasons.why",
         "reconciler.report.events.decisions:WorkloadEvents.waits",
     ),
     "QuotaGroup": (

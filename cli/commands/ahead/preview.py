@@ -25,12 +25,12 @@ from cli.render.data import output_option, print_data
 from shared.json_data import Json
 from shared.kinds.kind import Kinds
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.outlook import Outlook
-from shared.quota.decide.preview import previews, submitted
 from shared.quota.measure.inputs.world import PastUse
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.rules import Findings
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.preview import previews, submitted
 from shared.text.what_if import NOT_MANAGED, preview_lines
 
 STARTS, REFUSED, WAITS = 0, 1, 4

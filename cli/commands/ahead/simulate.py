@@ -17,8 +17,8 @@ from cli.read.questions import Question, live_past_use, manifests_of, read_quest
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.simulate import run as simulate
 from shared.quota.model.settings import ReclaimMode
+from shared.quota.outlook.simulate import run as simulate
 
 LEGAL, ILLEGAL, UNSETTLED = 0, 1, 3
 CYCLES: Final = 1000

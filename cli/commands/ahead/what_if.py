@@ -14,9 +14,9 @@ from cli.read.questions import live_past_use, manifests_of, question_options, re
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
-from shared.quota.decide.outlook import Outlook
-from shared.quota.decide.simulate.what_if import prediction_as_data
 from shared.quota.measure.snapshot import measure
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.simulate.what_if import prediction_as_data
 
 HARMLESS, ILLEGAL, HARMFUL = 0, 1, 4
 

@@ -16,9 +16,9 @@ from cli.read.questions import find_workload, live_past_use, manifests_of, parse
 from shared.api.durations import later, read_duration
 from shared.api.names import UNIT_LABEL
 from shared.problems import Problem
-from shared.quota.decide.outlook import Outlook
-from shared.quota.decide.simulate.what_if import prediction_as_data
 from shared.quota.model.workload import Workload, namespace_of
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.simulate.what_if import prediction_as_data
 from shared.text.quantities import readable
 from shared.text.times import moment_text
 

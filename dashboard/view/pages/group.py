@@ -12,10 +12,10 @@ from dashboard.view.tree import keys_of, measured, unit_of
 from shared.json_data import Json
 from shared.percents import write_percent
 from shared.problems import Problem
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.measure.report import report_of
 from shared.quota.model.tree import ROOT, Entry, Group
+from shared.quota.outlook.outlook import Outlook
 from shared.resources import FlavorResource
 from shared.text.accounts.budgets import budget_lines
 from shared.text.quantities import readable

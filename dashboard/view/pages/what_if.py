@@ -8,13 +8,13 @@ from dashboard.view.pages.edits import Edits, apply
 from dashboard.view.pages.group import UnknownName
 from shared.json_data import Json
 from shared.problems import Problem
-from shared.quota.decide.simulate.what_if import Prediction
 from shared.quota.measure.inputs.recount import recounted
 from shared.quota.measure.inputs.world import World
 from shared.quota.model import rules
 from shared.quota.model.in_force import DatedTree
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.what_if import Prediction
 from shared.text.quantities import readable
 
 

@@ -14,12 +14,12 @@ from dashboard.view.frame import Frame
 from dashboard.view.pages.edits import edits_of
 from dashboard.view.pages.group import UnknownName
 from shared.json_data import Json
-from shared.quota.decide.advise.remedy import NO_ADVICE
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.explain.explanation import WorkloadExplanation
-from shared.quota.decide.forecast.forecast import forecast_as_data
 from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import Workload, flavor_names
+from shared.quota.outlook.advise.remedy import NO_ADVICE
+from shared.quota.outlook.explain.explanation import WorkloadExplanation
+from shared.quota.outlook.forecast.forecast import forecast_as_data
 from shared.text.explanation import (
     entitlement_text,
     eviction_text,

@@ -16,8 +16,8 @@ from reconciler.report.events.decisions import WorkloadEvents
 from shared.api.durations import later
 from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 
 _PATIENCE: Final = timedelta(seconds=3)
 """How long a workload waits before its first event; on an idle cluster it starts within a twentieth of a second."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from shared.cluster.state.faults.register import Faults, Subject
 from shared.quota.decide.decisions import Plan, WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 
 _ASIDE: Final = 64
 """How many of a leaf's skipped workloads are checked."""

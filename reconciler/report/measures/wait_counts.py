@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 from shared.cluster.state.faults.register import Faults, Subject
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.model.tree import Tree
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 
 ByReason = Mapping[str, int]
 

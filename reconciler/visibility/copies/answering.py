@@ -24,10 +24,10 @@ from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.selection import Selection
 from shared.cluster.state.cluster_state import ClusterState
 from shared.kinds.kind import Kinds
-from shared.quota.decide.explain.pending_rows import Place
 from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import WorkloadId
+from shared.quota.outlook.explain.pending_rows import Place
 
 _encode: Final = msgspec.json.Encoder().encode
 _NO_KINDS: Final = Kinds()

@@ -10,9 +10,9 @@ from reconciler.visibility.objects.naming import is_called
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.selection import Selection
 from shared.json_data import Json
-from shared.quota.decide.forecast.forecast import forecast_as_data
 from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.forecast.forecast import forecast_as_data
 
 
 class Explained:

@@ -7,7 +7,7 @@ from reconciler.visibility.objects.observed import ObservedPlan
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.fault_search import decide_from_scratch
 from shared.cluster.state.group_history import history_of, over_since_of
-from shared.quota.decide.outlook import Outlook
+from shared.quota.outlook.outlook import Outlook
 
 
 def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> ObservedPlan:

@@ -18,8 +18,8 @@ from shared.cluster.state.observed.projections import project_job, project_pod
 from shared.json_data import Json
 from shared.kinds.kind import Kinds
 from shared.kube.watch.cache import Changed
-from shared.quota.decide.preview import previews_in_steps, submitted
 from shared.quota.model.workload import namespace_of
+from shared.quota.outlook.preview import previews_in_steps, submitted
 from shared.resources import QuantityError
 from shared.text.what_if import NOT_MANAGED, preview_lines
 

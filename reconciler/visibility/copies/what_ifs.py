@@ -14,8 +14,8 @@ from shared.api.json.reading import write_moment
 from shared.cluster.state.cluster_state import ClusterState
 from shared.json_data import Json
 from shared.kube.watch.cache import Changed
-from shared.quota.decide.simulate.effects import effects_as_data, effects_of
-from shared.quota.decide.simulate.what_if import predict_in_steps
+from shared.quota.outlook.simulate.effects import effects_as_data, effects_of
+from shared.quota.outlook.simulate.what_if import predict_in_steps
 
 
 def predict_edit(state: ClusterState, observed: ObservedPlan, edit: EditedObjects, now: datetime) -> Iterator[Json]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared.api.json.reading import write_moment
-from shared.quota.decide.outlook import Outlook
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.outlook.outlook import Outlook
 
 
 @dataclass(frozen=True, slots=True, eq=False)

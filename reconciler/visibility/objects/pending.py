@@ -10,8 +10,8 @@ from shared.api.group_selector import ALL_GROUPS, GroupSelector
 from shared.api.json.reading import write_moment
 from shared.api.names import GROUP_LABEL
 from shared.json_data import Json
-from shared.quota.decide.explain.pending_rows import Place
 from shared.quota.model.workload import Workload, namespace_of
+from shared.quota.outlook.explain.pending_rows import Place
 
 _ABSENT: Final = ("binding", "flavor", "resource")
 """Members of a row that an object leaves out where they are empty."""

@@ -160,7 +160,7 @@ class LeafSums:
 
 @dataclass(frozen=True, slots=True)
 class EndState:
-    """How a cycle left the usage, and whom it passed over: what `decide.explain` computes reasons from.
+    """How a cycle left the usage, and whom it passed over: what `outlook.explain` computes reasons from.
 
     Only what the cycle has changed; the rest is in the numbers of `snapshot`.
     """

@@ -17,10 +17,10 @@ from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.kind_projection import project_kind
 from shared.cluster.state.observed.projections import project_group, project_job, project_node, project_pod
 from shared.kube.watch.cache import Changed, Project
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Flaw
 from tests.chaos.judging.history import Version

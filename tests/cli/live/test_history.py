@@ -13,8 +13,8 @@ from cli.read.manifests import CLUSTER, Manifest
 from cli.read.questions import PAST_USE_IS_OLD, live_past_use, read_question
 from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.observed import ObservedPlan
-from shared.quota.decide.outlook import Outlook
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.outlook.outlook import Outlook
 from shared.resources import FlavorResource
 from tests.builders import NOW, world
 

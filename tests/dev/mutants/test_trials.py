@@ -42,7 +42,7 @@ def test_mutants_that_were_not_tried_are_not_taken_for_killed() -> None:
 
 
 def test_mutants_are_tried_on_the_tests_that_reach_them() -> None:
-    table, least = _run("shared/quota/measure/division_table.py"), _run("shared/quota/decide/advise/smallest.py")
+    table, least = _run("shared/quota/measure/division_table.py"), _run("shared/quota/outlook/advise/smallest.py")
     assert table.returncode == 0, table.stdout
     assert "4 of 4 mutants: 4 killed (100 %)" in table.stdout
     assert least.returncode == 1

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from shared.quota.decide.decisions import WaitExplanation, WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Flavors, Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.resources import FlavorResource
 from tests.prove.rest.stepping import Cycle
 from tests.shared.quota.judgement import Judgement

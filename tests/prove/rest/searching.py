@@ -9,15 +9,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.quota.decide.decisions import Plan, Tier
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan as planned
-from shared.quota.decide.simulate.run import advance
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.snapshot import measure as measured
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.run import advance
 from tests.prove.rest.accounted import AccountedLife
 from tests.prove.rest.at_rest import STATED, unrest
 from tests.prove.rest.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns

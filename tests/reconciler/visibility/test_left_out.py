@@ -12,10 +12,10 @@ from reconciler.visibility.copies.questions import question_of
 from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING, VisibleKind
 from reconciler.visibility.objects.selection import Selection
 from shared.cluster.state.cluster_state import ClusterState
-from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
+from shared.quota.outlook.outlook import Outlook
 from tests.builders import NOW, pending, running, world
 
 STEPS = {

@@ -11,12 +11,12 @@ from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.naming import redacted
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import pending_object, places_of
-from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import carry_out
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload, namespace_of
+from shared.quota.outlook.outlook import Outlook
+from shared.quota.outlook.simulate.step import carry_out
 from tests.prove.remedies import drawn
 from tests.shared.quota.reference_inputs import EPOCH
 

@@ -14,10 +14,10 @@ from reconciler.visibility.objects.kinds import ALL_KINDS, EXPLANATION, GROUPS, 
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.tables import table
-from shared.quota.decide.forecast.forecast import Foreseen, NotForeseen, Unforeseen
-from shared.quota.decide.forecast.run_times import Basis
-from shared.quota.decide.outlook import Outlook
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.forecast.forecast import Foreseen, NotForeseen, Unforeseen
+from shared.quota.outlook.forecast.run_times import Basis
+from shared.quota.outlook.outlook import Outlook
 from shared.text.times import age_text
 from tests.builders import NOW, after, evicting, pending, running, world
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import islice, product
 
 from shared.quota.decide.decisions import Evict, EvictionRule, Plan, WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot, measure
 from shared.quota.model.workload import Admission, Flavors, Workload, WorkloadId
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.resources import FlavorResource
 from tests.shared.quota.usage_by_definition import (
     Book,

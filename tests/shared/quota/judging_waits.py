@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from shared.quota.decide.decisions import WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import WhenCanReclaim
 from shared.quota.model.workload import Flavors, Workload, flavor_names
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.shared.quota.judgement import Judgement
 from tests.shared.quota.usage_by_definition import asked, holds_back, waits_for, ways_to_run
 

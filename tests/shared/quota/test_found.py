@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from shared.quota.decide.decisions import WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -11,6 +10,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.resources import FlavorResource
 from tests.builders import after, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, started_and_evicted, waits

@@ -5,9 +5,9 @@ from datetime import timedelta
 from reconciler.report.measures.queue_waits import QueueWait, queue_waits
 from shared.cluster.state.faults.register import Faults
 from shared.quota.decide.decisions import WaitReason
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.builders import NOW, after, pending, running, world
 
 SECOND = timedelta(seconds=1)

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -14,6 +13,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings, StartupSettings
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload, flavor_names
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.builders import NOW, world
 from tests.trees import capacity_in, tree
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import ReclaimOverrides, Tree, WhenCanBorrow
+from shared.quota.outlook.simulate.step import advance
 from shared.resources import FlavorResource
 from tests.builders import after, pending
 from tests.shared.quota.decide.counted_calls import counted_calls

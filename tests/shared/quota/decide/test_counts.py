@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from shared.quota.decide.explain.pending_reasons import PendingReasons
-from shared.quota.decide.outlook import Outlook
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.recount import recounted
 from shared.quota.measure.inputs.world import World
@@ -16,6 +14,8 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.outlook import Outlook
 from shared.resources import FlavorResource
 from tests.builders import NOW, pending, running
 from tests.shared.quota.decide.plan_words import given, started_and_evicted, starts, waits

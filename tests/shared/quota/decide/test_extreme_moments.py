@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.api.durations import LONGEST
-from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.run import run
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
+from shared.quota.outlook.explain.explanation import explain
+from shared.quota.outlook.simulate.run import run
 from tests.builders import NOW, claimed, pending, running
 from tests.shared.quota.decide.plan_words import given as given_world
 from tests.trees import tree

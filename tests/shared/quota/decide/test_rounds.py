@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.engine.cold_start import START, build, objects_of
 from shared.quota.decide.plan import plan as planned
-from shared.quota.decide.simulate.run import run
 from shared.quota.model.flavor import Flavor
+from shared.quota.outlook.simulate.run import run
 from tests.builders import after, pending, running
 from tests.prove.__main__ import world_of
 from tests.prove.rest.searching import whole

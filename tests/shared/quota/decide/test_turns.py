@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import advance, carry_out
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.tree import StopPolicy, Tree, WhenCanReclaim
 from shared.quota.model.workload import Turn, Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.step import advance, carry_out
 from tests.builders import NOW, after, in_main, pending, running
 from tests.shared.quota.decide.plan_words import evictions, given, starts, waits
 from tests.trees import GPU, KEY, tree

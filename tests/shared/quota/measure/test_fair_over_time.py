@@ -10,13 +10,13 @@ import pytest
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.group_history import past_use_to_write, with_past_use
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.inputs.written_status import NO_PAST_USE, read_history
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import NOW, after, pending, world
 
 HOUR = timedelta(hours=1)

@@ -12,7 +12,6 @@ from shared.quota.decide.plan import plan
 from shared.quota.decide.queue.borrowers import Borrowers
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.reclaim.swap import Swaps
-from shared.quota.decide.simulate.step import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.known_leaf import KnownLeaf
@@ -23,6 +22,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, QueueingStrategy, Tree, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import PodSet, Workload
+from shared.quota.outlook.simulate.step import advance
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running
 from tests.prove.random_draw import Dice, Seeded

@@ -5,9 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.run import advance
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -15,6 +13,8 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import GroupMaxima, QueueingMaxima
 from shared.quota.model.tree import Tree
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.run import advance
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import decide, given, starts, waits
 from tests.trees import tree

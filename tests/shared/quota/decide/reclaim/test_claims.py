@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate import run as simulate
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate import run as simulate
 from tests.builders import NOW, after, claimed, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, starts, waits
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from shared.quota.decide.advise.remedies import advise
-from shared.quota.decide.explain.explanation import explain
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import advance
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.advise.remedies import advise
+from shared.quota.outlook.explain.explanation import explain
+from shared.quota.outlook.simulate.step import advance
 from shared.resources import Amount
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import evictions, given, starts, waits

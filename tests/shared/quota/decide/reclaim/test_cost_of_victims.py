@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import carry_out
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.step import carry_out
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.counted_calls import counted_calls
 from tests.shared.quota.decide.plan_words import given

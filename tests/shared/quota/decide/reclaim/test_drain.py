@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
 from shared.quota.model.lifecycle import Inactive
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.builders import NOW, pending, running
 from tests.shared.quota.decide.plan_words import decide, given, started_and_evicted, starts, waits
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from shared.quota.decide.simulate.run import run
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Claim, Workload
+from shared.quota.outlook.simulate.run import run
 from tests.builders import NOW, after, evicting, in_main, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, waits
 from tests.trees import KEY

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.run import run
-from shared.quota.decide.simulate.step import advance, carry_out
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import GroupMaxima, RunTimeMaxima
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.run import run
+from shared.quota.outlook.simulate.step import advance, carry_out
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, given, name, started_and_evicted, waits
 

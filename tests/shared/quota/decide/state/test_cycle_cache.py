@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.step import carry_out, end_evictions
 from shared.quota.decide.state import round_usage as usage_module
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -17,6 +15,8 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import ReclaimMode
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import NOW, after, pending, running
 from tests.prove.numbers.placements import random_flavor
 from tests.prove.random_draw import Seeded

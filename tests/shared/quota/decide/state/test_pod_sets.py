@@ -10,15 +10,15 @@ import pytest
 
 from shared.api.core.placement import Placement
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.explain.explanation import explain
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan
-from shared.quota.decide.simulate.json_output import start_as_data
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Flavors, PodSet, Workload
+from shared.quota.outlook.explain.explanation import explain
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.simulate.json_output import start_as_data
 from shared.resources import Amount, FlavorResource, sum_amounts
 from tests.builders import NOW, pending, running
 from tests.prove.random_draw import Seeded

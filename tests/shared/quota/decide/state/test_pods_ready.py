@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from shared.quota.decide.decisions import EvictionRule, Requeue
-from shared.quota.decide.explain.pending_reasons import PendingReasons
 from shared.quota.decide.plan import plan as decide_on
 from shared.quota.decide.queue.requeue import back_off, requeue
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import BlockAdmission, QueueAge, StartupSettings
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.builders import NOW, after, claimed, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, starts, waits
 

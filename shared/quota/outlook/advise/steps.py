@@ -1,0 +1,31 @@
+"""The changes of a remedy that requires others, in the order in which they are made."""
+
+from functools import partial
+
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.outlook.advise import changes
+from shared.quota.outlook.advise.remedy import Remedy, RemedyAction
+from shared.quota.outlook.advise.search import WorldChange
+from shared.resources import Amount, FlavorResource
+
+
+def steps_of(remedy: Remedy, snapshot: Snapshot) -> tuple[WorldChange, ...]:
+    """Return the changes, which raise a min, a max, a budget or the capacity; `snapshot`: what there is before."""
+    return tuple(_change(each, snapshot) for each in (*remedy.also, remedy))
+
+
+def _change(remedy: Remedy, snapshot: Snapshot) -> WorldChange:
+    if remedy.budget is not None:
+        plain = changes.as_if_not_spent(snapshot.world, snapshot.now, remedy.group)
+        return partial(changes.with_raised_budget, group=remedy.group, plain=plain, larger=remedy.budget)
+    key = FlavorResource(remedy.flavor, remedy.resource)
+    if remedy.do is RemedyAction.RAISE_MIN:
+        return partial(_with_min, group=remedy.group, key=key, by=remedy.by)
+    if remedy.do is RemedyAction.ADD_CAPACITY:
+        return partial(changes.with_capacity, key=key, amount=snapshot.capacity.get(key, 0) + remedy.by)
+    return partial(changes.with_raised_max, group=remedy.group, key=key, by=remedy.by)
+
+
+def _with_min(world: World, group: str, key: FlavorResource, by: Amount) -> World | None:
+    return changes.with_raised_min(world, group, key, by)[0]

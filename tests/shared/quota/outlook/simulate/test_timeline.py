@@ -1,0 +1,104 @@
+"""A world lived through in time: arrivals, ends, evictions and edits, each decided when it comes."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from shared.quota.measure.inputs.world import World
+from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEdit, TimedEvent, Timeline
+from tests.builders import NOW, after, pending, running
+from tests.shared.quota.decide.plan_words import given, started_and_evicted
+from tests.trees import tree
+
+TWO = "root 8\n  a 4\n  b 4"
+AT_ONCE = timedelta()
+
+
+def arrival(seconds: int, workload: Workload, run_time: int | None = None) -> Arrival:
+    return Arrival(after(seconds), workload, None if run_time is None else timedelta(seconds=run_time))
+
+
+def lived(world: World, events: list[TimedEvent], until: int = 1000, **run_times: int) -> list[Moment]:
+    known = {
+        each.id: timedelta(seconds=run_times[each.id.key.removeprefix("ns/")])
+        for held in world.workload_sets.values()
+        for each in held.by_id.values()
+        if each.id.key.removeprefix("ns/") in run_times
+    }
+    return [*Timeline(world, NOW, known).live(events, after(until), AT_ONCE)]
+
+
+def happened(moments: list[Moment]) -> list[tuple[int, list[str], list[str], list[str]]]:
+    """Seconds, and what ended, started and was evicted then; moments without any of these are left out."""
+    found = []
+    for moment in moments:
+        ended = [each.key.removeprefix("ns/") for each in moment.ended]
+        started = [name for plan in moment.plans for name in started_and_evicted(plan)[0]]
+        evicted = [name for plan in moment.plans for name in started_and_evicted(plan)[1]]
+        if ended or started or evicted:
+            found.append((int((moment.now - NOW).total_seconds()), ended, started, evicted))
+    return found
+
+
+def test_workloads_run_for_their_time_and_make_room_for_those_that_wait() -> None:
+    events = [
+        arrival(0, pending("a", 6, "a0"), 10),
+        arrival(1, pending("a", 4, "a1"), 5),
+        arrival(2, pending("b", 1, "b0"), 1),
+    ]
+    assert happened(lived(given(TWO), [*events])) == [
+        (0, [], ["a0 entitled"], []),
+        (2, [], ["b0 entitled"], []),
+        (3, ["b0"], [], []),
+        (10, ["a0"], ["a1 entitled"], []),
+        (15, ["a1"], [], []),
+    ]
+
+
+def test_what_is_evicted_runs_its_whole_time_again() -> None:
+    events = [arrival(0, pending("a", 8, "a0"), 10), arrival(4, pending("b", 4, "b0"), 3)]
+    assert happened(lived(given(TWO), [*events])) == [
+        (0, [], ["a0 entitled"], []),
+        (4, [], ["b0 entitled claim"], ["a0 Reclaim for b0"]),
+        (7, ["b0"], ["a0 entitled"], []),
+        (17, ["a0"], [], []),
+    ]
+
+
+def test_what_runs_at_the_beginning_ends_after_its_time() -> None:
+    world = given(TWO, [running("a", 8, "a0"), pending("a", 1, "a1")])
+    moments = happened(lived(world, [], a0=30))
+    assert moments[-1][1:3] == (["a0"], ["a1 entitled"])
+
+
+def test_workload_that_leaves_while_it_waits_never_starts() -> None:
+    waits = pending("a", 4, "a1")
+    events: list[TimedEvent] = [
+        arrival(0, pending("a", 6, "a0"), 10),
+        arrival(1, waits, 5),
+        Departure(after(5), waits.id),
+    ]
+    assert happened(lived(given(TWO), events)) == [
+        (0, [], ["a0 entitled"], []),
+        (5, ["a1"], [], []),
+        (10, ["a0"], [], []),
+    ]
+
+
+def test_edit_counts_from_its_moment() -> None:
+    smaller = tree("root 8\n  a 4..4\n  b 4")
+    events: list[TimedEvent] = [
+        TimedEdit(after(5), lambda world: replace(world, tree=smaller)),
+        arrival(6, pending("a", 6, "a0"), 10),
+    ]
+    assert happened(lived(given(TWO), events)) == []
+
+
+def test_nothing_happens_after_the_last_moment() -> None:
+    assert happened(lived(given(TWO), [arrival(5, pending("a", 1, "a0"), 10)], until=4)) == []
+
+
+def test_what_comes_within_the_gathering_is_decided_together() -> None:
+    events = [arrival(1, pending("a", 8, "late", priority=0), 5), arrival(2, pending("a", 8, "first", priority=9), 5)]
+    moments = [*Timeline(given(TWO), NOW).live([*events], after(3), timedelta(seconds=2))]
+    assert [each for _, _, started, _ in happened(moments) for each in started] == ["first entitled"]
