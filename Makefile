@@ -52,7 +52,7 @@ types: venv
 	$(BIN)/mypy --strict
 
 words: venv
-	$(BIN)/pytest -n 0 $(addprefix tests/test_,words.py documentation_links.py citations.py glossary.py architecture.py dead_code.py moments.py)
+	$(BIN)/pytest -n 0 $(addprefix tests/project/test_,words.py documentation_links.py citations.py glossary.py architecture.py dead_code.py moments.py)
 
 generated: venv
 	@for each in crds presets rules glossary chart_readme benchmarks; do $(BIN)/python -m dev.generate.$$each; done

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 MODULES: Final = ("reconciler.app", "webhook.app", "kubernetes_asyncio", "uvloop")
 PATIENCE: Final = 120.0

@@ -1,7 +1,7 @@
 """The order of a run with several workers: nothing is lost, modules that last begin the parts, which last equally."""
 
 from tests.ordering import LONG, START, TOGETHER, Module, arranged
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 
 def module(path: str, first: int, number: int, seconds: float = 0.0, *planes: str) -> Module:

@@ -5,7 +5,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from tests.charts.rendering import CHART
-from tests.repository import text_of
+from tests.project.repository import text_of
 
 ABOUT = yaml.safe_load((CHART / "Chart.yaml").read_text())
 ANNOTATIONS: dict[str, str] = {

@@ -13,8 +13,8 @@ from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.programs.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
-from tests.documentation import BLOCK
-from tests.repository import text_of
+from tests.documented.documentation import BLOCK
+from tests.project.repository import text_of
 
 OLD, NEW = "v1alpha1", "v1"
 EXAMPLE = "examples/1-organisation.yaml"

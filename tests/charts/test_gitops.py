@@ -24,7 +24,7 @@ from dev.controlplane.host.processes import Process
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.rest import serves
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 from tests.webhook.webhook_process import wait_for
 
 NAMESPACE = "quotree-system"

@@ -17,7 +17,7 @@ import yaml
 from kubernetes_validate import utils
 
 from dev.controlplane.programs.binaries import Binaries
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 from tests.versions import READS_AMOUNTS_SINCE, definitions_of
 
 CHART = ROOT / "charts" / "quotree"

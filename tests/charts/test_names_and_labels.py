@@ -13,7 +13,7 @@ from reconciler.settings import ReconcilerSettings
 from shared.api.names import PROCESS_LABEL
 from shared.process.settings import load_settings
 from tests.charts.rendering import CHART, VALUES, Object, find_object, helm_template, render
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 from webhook.settings import WebhookSettings
 
 # What stands outside: kinds of others, which this control plane does not have, are left out.

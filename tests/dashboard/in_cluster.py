@@ -13,7 +13,7 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
 from dev.controlplane.host.processes import Process
 from dev.controlplane.rest import serves
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 DASHBOARD_USER: Final = "quotree-dashboard"
 _SEES_ALL: Final = {

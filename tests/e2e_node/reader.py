@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev.controlplane.cluster import ControlPlane
-from tests.documentation import commands
-from tests.repository import ROOT
+from tests.documented.documentation import commands
+from tests.project.repository import ROOT
 
 README = tuple(commands("README.md"))
 PATIENCE = 600.0

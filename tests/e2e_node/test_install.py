@@ -1,6 +1,6 @@
 """helm install with default values: ready, under restricted Pod Security, from the slim image."""
 
-from tests.documentation import commands
+from tests.documented.documentation import commands
 from tests.e2e_node.reader import Reader
 from tests.e2e_node.site import NAMESPACE, Site
 

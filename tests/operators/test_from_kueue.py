@@ -28,8 +28,8 @@ from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import CHART, Quotree, installed, wait_for_authority
 from dev.controlplane.quotree import NAMESPACE as QUOTREE_NAMESPACE
+from tests.project.repository import ROOT
 from tests.reconciler.reconciler_process import MERGE, job_manifest, wait_for
-from tests.repository import ROOT
 
 # Kueue is built first where it is not yet.
 pytestmark = pytest.mark.timeout(900)

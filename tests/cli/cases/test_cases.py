@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from cli.commands.offline import check
 from cli.commands.offline import test as command
-from tests.documentation import blocks
-from tests.repository import ROOT
+from tests.documented.documentation import blocks
+from tests.project.repository import ROOT
 
 DOCUMENTED = ROOT / "docs" / "testing"
 TREE = """

@@ -8,7 +8,7 @@ import yaml
 
 from tests.cli.convert.converting import Converted
 from tests.cli.convert.kueue_manifests import COMPLETE, KUEUE, kueue, local_queue, queue, quotas
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 EXAMPLE = (ROOT / "docs/guides/kueue-example.yaml").read_text()
 

@@ -18,8 +18,8 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.programs.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
-from tests.documentation import blocks
-from tests.repository import ROOT
+from tests.documented.documentation import blocks
+from tests.project.repository import ROOT
 
 NAMES = ["quotagroup_v1alpha1.json", "resourceflavor_v1alpha1.json"]
 GROUP = {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": "vision"}}

@@ -10,7 +10,7 @@ from cli.replay.table import read_table
 from dev.openb.records import read_pods
 from shared.problems import Problem
 from shared.process.settings import load_settings
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 OPENB = ROOT / "dev" / "openb" / "data" / "openb_pods.csv"
 TEXT = """job,team,begin,start,end,cores

@@ -11,7 +11,7 @@ import pytest
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.programs import binaries, building, found, recipe
 from tests.dev.controlplane.programs import ROOT, alive, eventually, program
-from tests.repository import text_of
+from tests.project.repository import text_of
 
 NAMES = [item.name for item in recipe.NEEDED]
 VERSIONS = {"etcd": "v3.6.8", "kwok": "v0.8.0", "helm": "v3.21.4"}

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tests.repository import ROOT, pages, text_files, text_of
+from tests.project.repository import ROOT, pages, text_files, text_of
 
 SPECIFICATION: Final = "docs/specification.md"
 CLAUSE: Final = re.compile(r"§ ?(\d+(?:\.\d+)*)")
@@ -17,7 +17,7 @@ HEADING: Final = re.compile(r"(?m)^#{1,6} +(.+?) *$")
 LINK: Final = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 PAGE: Final = re.compile(r"(?<![\w./-])(docs/(?:[\w.-]+/)*[\w-]+\.md)\b")
 NOT_OURS: Final = re.compile(r"\b(?:DESIGN|design page|STYLE|CLUSTER\.md|ECOSYSTEM\.md|KINDS\.md|PEERS\.md)\b")
-THIS: Final = "tests/test_citations.py"
+THIS: Final = "tests/project/test_citations.py"
 
 
 @cache

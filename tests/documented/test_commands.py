@@ -31,8 +31,8 @@ from shared.kinds.descriptor import (
     PredicateEntry,
     RefuseEntry,
 )
-from tests.documentation import blocks, commands
-from tests.repository import ROOT
+from tests.documented.documentation import blocks, commands
+from tests.project.repository import ROOT
 
 ELSEWHERE = ("docker", "helm", "make", "uv")
 

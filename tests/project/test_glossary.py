@@ -11,7 +11,7 @@ from reconciler.report.group_metrics import _NUMBERS as NUMBERS
 from shared.api.crds.flavor import flavor_schema
 from shared.api.crds.quotagroup import spec_schema, status_schema
 from shared.process.quota_settings import QuotaSettingsFile
-from tests.repository import text_files, text_of
+from tests.project.repository import text_files, text_of
 
 TEXT: Final = PAGE.read_text(encoding="utf-8")
 PEERS: Final = frozenset({"Kubernetes", "kube-scheduler", "Kueue", "Kueue KEP-79", "Koordinator", "Volcano", "Slurm"})

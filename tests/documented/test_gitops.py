@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.repository import text_of
+from tests.project.repository import text_of
 
 lupa = pytest.importorskip("lupa", reason="NO LUA HERE: install lupa, a development dependency")
 

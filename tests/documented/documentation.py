@@ -2,7 +2,7 @@
 
 import re
 
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FIRST_WORDS = ("make", "docker", "helm", "uv", "kubectl", "quotree")

@@ -14,8 +14,8 @@ from dev.controlplane import cluster
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
-from tests.documentation import blocks
-from tests.repository import ROOT
+from tests.documented.documentation import blocks
+from tests.project.repository import ROOT
 
 PAGE = "docs/troubleshooting.md"
 PATIENCE = 120.0

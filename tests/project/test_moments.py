@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 ROOMS = ("shared/quota", "shared/api", "shared/cluster", "webhook", "reconciler", "cli")
 HELPER = ROOT / "shared" / "api" / "durations.py"
 Names = frozenset[str]

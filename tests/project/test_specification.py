@@ -33,7 +33,7 @@ from tests.builders import NOW, after, pending, running, world
 from tests.trees import GPU, KEY
 from webhook.http.server import MAX_BODY
 
-PAGE = (Path(__file__).parents[1] / "docs" / "specification.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "specification.md").read_text(encoding="utf-8")
 LIMITS = {
     "min": "min",
     "max": "max",

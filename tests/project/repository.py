@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 ROOMS: Final = ("shared", "webhook", "reconciler", "cli", "dashboard")
 TEXT: Final = frozenset({".md", ".py", ".yaml", ".toml", ".json", ".txt", ".tpl", ".html", ".js", ""})
 

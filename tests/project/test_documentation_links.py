@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository import ROOT
+from tests.project.repository import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "charts/quotree/README.md"]
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from tests.repository import ROOMS, public_aliases, public_classes, text_files, text_of
+from tests.project.repository import ROOMS, public_aliases, public_classes, text_files, text_of
 
 INSTEAD: Final = {
     "anew": "again",
@@ -49,7 +49,7 @@ INSTEAD: Final = {
 }
 """word -> what to write. Matched as whole words, upper or lower case, also where a line ends between two words."""
 BREAK: Final = r"\s+(?:# )?"
-NOT_READ: Final = frozenset({"LICENSE", "tests/test_words.py"})
+NOT_READ: Final = frozenset({"LICENSE", "tests/project/test_words.py"})
 
 
 @cache

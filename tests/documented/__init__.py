@@ -1,0 +1,1 @@
+"""What the pages tell their readers to run does what they say."""

@@ -1,0 +1,1 @@
+"""What holds of the project's own files: rooms, words, names, citations, clauses, locks."""
