@@ -3,87 +3,30 @@
 What is refused is no mistake: that is what the border is for.
 """
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final
+from typing import Final
 
-from dev.controlplane.rest import Rest
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL, JOB_OWNER_LABEL, PREEMPTIBLE_LABEL
-from tests.fuzz import manifests
+from tests.fuzz import manifests, multiplying
+from tests.fuzz.actor import MERGE, MOST_OBJECTS, Actor
 from tests.fuzz.manifests import FINALIZER, Body
 from tests.fuzz.organisation import Tenant
 
-MERGE: Final = "application/merge-patch+json"
 PATCH: Final = "application/json-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
-JSON: Final = "application/json"
-MOST_OBJECTS: Final = 25
-"""Of one kind in a namespace; above that a tenant deletes before it creates."""
 
 
-@dataclass(slots=True)
-class Actor:
-    """One tenant at work. `tried` counts what it did, by action and status."""
-
-    tenant: Tenant
-    rest: Rest
-    random: Random
-    tried: Counter[tuple[str, int]] = field(default_factory=Counter)
-    log: list[str] = field(default_factory=list)
-    """Each request in a line."""
-    _number: int = 0
-
-    def act(self) -> None:
-        """Do one thing."""
-        kinds, weights = zip(*_ACTIONS, strict=True)
-        action = self.random.choices(kinds, weights)[0]
-        action(self)
-
-    def path(self, kind: str, name: str = "", subresource: str = "") -> str:
-        """Where objects of that kind are."""
-        parts = [f"{_PREFIXES[kind]}/namespaces/{self.tenant.namespace}/{kind}", name, subresource]
-        return "/".join(filter(None, parts))
-
-    def request(self, what: str, method: str, path: str, body: object = None, content_type: str = JSON) -> Any:
-        """Send it, and note what became of it."""
-        status, answer = self.rest.request(method, path, body, content_type)
-        self.tried[what, status] += 1
-        words = str(answer.get("message", ""))[:300] if isinstance(answer, dict) and status >= 400 else ""
-        self.log.append(f"{self.tenant.name} {what}: {method} {path} {str(body)[:600]} -> {status} {words}")
-        return answer
-
-    def all(self, kind: str) -> list[Body]:
-        """What there is."""
-        status, found = self.rest.request("GET", self.path(kind))
-        return list(found["items"]) if status == 200 else []
-
-    def one(self, kind: str) -> Body | None:
-        """Any of them."""
-        found = self.all(kind)
-        return self.random.choice(found) if found else None
-
-    def new_name(self, prefix: str) -> str:
-        """A name that was not used before."""
-        self._number += 1
-        return f"{prefix}-{self._number}"
-
-
-_PREFIXES: Final = {
-    "jobs": "/apis/batch/v1",
-    "pods": "/api/v1",
-    "poddisruptionbudgets": "/apis/policy/v1",
-    "limitranges": "/api/v1",
-    "deployments": "/apis/apps/v1",
-    "replicasets": "/apis/apps/v1",
-}
+def act(actor: Actor) -> None:
+    """Do one thing."""
+    actions, weights = zip(*_ACTIONS, strict=True)
+    actor.random.choices(actions, weights)[0](actor)
 
 
 def _create_job(actor: Actor) -> None:
     if len(actor.all("jobs")) >= MOST_OBJECTS:
-        return _delete(actor, "jobs")
+        return actor.delete_any("jobs")
     body = manifests.job(actor.random, actor.tenant, actor.new_name("job"))
     actor.request("create job", "POST", actor.path("jobs"), body)
     return None
@@ -91,29 +34,18 @@ def _create_job(actor: Actor) -> None:
 
 def _create_pod(actor: Actor) -> None:
     if len(actor.all("pods")) >= 2 * MOST_OBJECTS:
-        return _delete(actor, "pods")
+        return actor.delete_any("pods")
     body = manifests.pod(actor.random, actor.tenant, actor.new_name("pod"), actor.all("jobs"))
     actor.request("create pod", "POST", actor.path("pods"), body)
     return None
 
 
-def _delete(actor: Actor, kind: str) -> None:
-    found = actor.one(kind)
-    if found is None:
-        return
-    options: Body = {"propagationPolicy": actor.random.choice(("Background", "Background", "Foreground", "Orphan"))}
-    if actor.random.random() < 0.3:
-        options["gracePeriodSeconds"] = actor.random.choice((0, 1))
-    what = f"delete {kind} {options['propagationPolicy']}"
-    actor.request(what, "DELETE", actor.path(kind, found["metadata"]["name"]), options)
-
-
 def _delete_job(actor: Actor) -> None:
-    _delete(actor, "jobs")
+    actor.delete_any("jobs")
 
 
 def _delete_pod(actor: Actor) -> None:
-    _delete(actor, "pods")
+    actor.delete_any("pods")
 
 
 def _delete_many(actor: Actor) -> None:
@@ -275,7 +207,7 @@ def _deployment(actor: Actor) -> None:
         change = {"spec": {"replicas": actor.random.randint(0, 4)}}
         actor.request("scale deployment", "PATCH", path, change, MERGE)
     else:
-        _delete(actor, "deployments")
+        actor.delete_any("deployments")
 
 
 Change = Callable[[Random, Tenant], Body]
@@ -331,5 +263,11 @@ _ACTIONS: Final[tuple[tuple[Callable[[Actor], None], int], ...]] = (
     (_join_later, 6),
     (_many_names, 1),
     (_delete_all_pods, 1),
+    (multiplying.replace_members, 3),
+    (multiplying.create_jobset, 8),
+    (multiplying.patch_jobset, 6),
+    (multiplying.delete_jobset, 2),
+    (multiplying.join_jobset, 2),
+    (multiplying.delete_pods_of_jobsets, 4),
     (_edit_group, 1),
 )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shared.api.core.pod import Pod, read_pod
 from shared.api.core.pod_request import effective_request
-from shared.api.names import GROUP_LABEL
+from shared.api.names import GROUP_LABEL, UNIT_LABEL
 from shared.quota.decide.decisions import Tier
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
@@ -28,25 +28,26 @@ FREE: Final = ""
 
 @dataclass(slots=True)
 class Groups:
-    """Which group a pod belongs to. Remembers Jobs, for pods outlive them."""
+    """Which group a pod belongs to. Remembers Jobs and JobSets, for pods outlive them."""
 
     namespaces: dict[str, str]
     """namespace -> the group in its label, or empty; the others are not managed."""
-    _jobs: dict[str, str] = field(default_factory=dict)
+    _owners: dict[str, str] = field(default_factory=dict)
 
-    def see(self, jobs: Iterable[dict[str, Any]]) -> None:
-        """Note the groups of these Jobs."""
-        for each in jobs:
+    def see(self, owners: Iterable[dict[str, Any]]) -> None:
+        """Note the groups of these JobSets and Jobs, JobSets first: a Job that one has made belongs to its group."""
+        for each in owners:
             metadata = each["metadata"]
             if metadata["namespace"] in self.namespaces:
-                own = metadata.get("labels", {}).get(GROUP_LABEL)
-                self._jobs[metadata["uid"]] = own or self.namespaces[metadata["namespace"]]
+                labels = metadata.get("labels", {})
+                made_for, own = self._owners.get(labels.get(UNIT_LABEL, "")), labels.get(GROUP_LABEL)
+                self._owners[metadata["uid"]] = made_for or own or self.namespaces[metadata["namespace"]]
 
     def of(self, pod: Pod) -> str:
-        """That of the Job that controls it, else its own, else its namespace's."""
-        job = self._jobs.get(pod.owner_job or "")
+        """That of the Job that controls it, or of the JobSet that it was made for; else its own, its namespace's."""
+        owner = self._owners.get(pod.owner_job or "") or self._owners.get(pod.metadata.unit or "")
         own = pod.metadata.labels.get(GROUP_LABEL)
-        return job or own or self.namespaces.get(pod.metadata.namespace, FREE)
+        return owner or own or self.namespaces.get(pod.metadata.namespace, FREE)
 
 
 def used_by_live_pods(pods: Iterable[dict[str, Any]], groups: Groups) -> dict[str, Amounts]:

@@ -19,6 +19,7 @@ from shared.api.names import (
     PREEMPTIBLE_LABEL,
     REQUEUE,
 )
+from tests.chaos.judging.records import JOBSET
 from tests.fuzz.organisation import NODES, PRIORITIES, Tenant
 
 Body = dict[str, Any]
@@ -179,12 +180,35 @@ def pod(random: Random, tenant: Tenant, name: str, jobs: list[Body]) -> Body:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": body["spec"]}
 
 
-def owner_reference(job_body: Body) -> Body:
-    """As the Job controller writes it."""
-    metadata = job_body["metadata"]
+def jobset(random: Random, tenant: Tenant, name: str) -> Body:
+    """A JobSet of one or two sets of Jobs; some begin again when a Job fails."""
+    spec: Body = {"replicatedJobs": replicated_jobs(random, tenant)}
+    if random.random() < 0.5:
+        spec["failurePolicy"] = {"maxRestarts": random.randint(1, 20)}
+    if random.random() < 0.2:
+        spec["suspend"] = random.choice((True, False))
+    metadata = {"name": name, "labels": labels(random, tenant), "annotations": annotations(random)}
+    return {"apiVersion": JOBSET.api_version, "kind": JOBSET.kind, "metadata": metadata, "spec": spec}
+
+
+def replicated_jobs(random: Random, tenant: Tenant) -> list[Body]:
+    """What a JobSet consists of."""
+    return [_replicated_job(random, tenant, f"part-{number}") for number in range(random.randint(1, 2))]
+
+
+def _replicated_job(random: Random, tenant: Tenant, name: str) -> Body:
+    pods = random.randint(1, 2)
+    spec: Body = {"parallelism": pods, "completions": pods, "backoffLimit": random.choice((0, 1000))}
+    spec["template"] = pod_template(random, tenant)
+    return {"name": name, "replicas": random.randint(1, 2), "template": {"spec": spec}}
+
+
+def owner_reference(owner: Body) -> Body:
+    """As its controller writes it."""
+    metadata = owner["metadata"]
     return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
+        "apiVersion": owner.get("apiVersion", "batch/v1"),
+        "kind": owner.get("kind", "Job"),
         "name": metadata["name"],
         "uid": metadata["uid"],
         "controller": True,

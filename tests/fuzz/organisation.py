@@ -8,12 +8,14 @@ from dev.controlplane.cluster import ControlPlane, NodeSpec
 from dev.controlplane.flags import DEFAULT_CONTROLLERS
 from dev.controlplane.rest import Rest
 from shared.api.names import API_VERSION, GROUP_LABEL, MANAGED_LABEL
+from tests.chaos.judging.records import JOBSET
 
 CONTROLLERS: Final = (*DEFAULT_CONTROLLERS, "replicaset-controller", "deployment-controller")
 NODES: Final = tuple(
     NodeSpec(f"node-{number}", allocatable={"cpu": "12", "memory": "64Gi", "pods": "500"}) for number in range(2)
 )
 CPUS: Final = 24
+JOBSETS: Final = "edit-jobsets"
 PRIORITIES: Final = {"low": 100, "high": 1000}
 
 
@@ -52,12 +54,13 @@ def build(control_plane: ControlPlane) -> None:
     for tenant in TENANTS:
         labels = {"team": tenant.name, **({} if tenant.comes_later else own_labels(tenant))}
         _create(rest, "/api/v1/namespaces", {"metadata": {"name": tenant.namespace, "labels": labels}})
-        _create(
-            rest, f"/apis/rbac.authorization.k8s.io/v1/namespaces/{tenant.namespace}/rolebindings", _binding(tenant)
-        )
+        for role in ("edit", JOBSETS):
+            path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{tenant.namespace}/rolebindings"
+            _create(rest, path, _binding(tenant, role))
         editor = {"metadata": {"name": f"edit-{tenant.name}"}, "rules": [_editing(tenant)]}
         _create(rest, "/apis/rbac.authorization.k8s.io/v1/clusterroles", editor)
         _create(rest, "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", _editors_binding(tenant))
+    _create(rest, "/apis/rbac.authorization.k8s.io/v1/clusterroles", _JOBSETS_ROLE)
     few = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "6"}}}
     _create(rest, "/api/v1/namespaces/team-yellow/resourcequotas", few)
     defaults = {"limits": [{"type": "Container", "defaultRequest": {"cpu": "500m"}}]}
@@ -108,10 +111,17 @@ def _editors_binding(tenant: Tenant) -> dict[str, Any]:
     }
 
 
-def _binding(tenant: Tenant) -> dict[str, Any]:
+_JOBSETS_ROLE: Final = {
+    "metadata": {"name": JOBSETS},
+    "rules": [{"apiGroups": [JOBSET.group], "resources": [JOBSET.resource], "verbs": ["*"]}],
+}
+"""What JobSet's own role for editors lets do."""
+
+
+def _binding(tenant: Tenant, role: str) -> dict[str, Any]:
     return {
-        "metadata": {"name": "tenant"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+        "metadata": {"name": f"tenant-{role}"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": tenant.name}],
     }
 

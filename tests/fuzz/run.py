@@ -21,16 +21,21 @@ import yaml
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import CHART, RECONCILER_USER, Quotree, installed
+from dev.operators import recipe
+from dev.operators import running as operators
 from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from tests.chaos.judging.at_rest import look
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Expectations, check
 from tests.chaos.judging.history import read_history, write_policy
-from tests.fuzz.actions import Actor
+from tests.chaos.judging.records import JOBSET
+from tests.fuzz.actions import act
+from tests.fuzz.actor import Actor
 from tests.fuzz.judge import Groups, Patience, entitled_waiting, live_pods, over_limits
 from tests.fuzz.organisation import CONTROLLERS, CPUS, NODES, TENANTS, bring_in, build, latest_revision
 
 Say = Callable[[str], None]
+GOVERNED: Final = {"preset": "jobset", "operators": [recipe.JOBSET.user]}
 EVICTION_TIMEOUT: Final = timedelta(seconds=10)
 OVER_FOR_AT_MOST: Final = timedelta(seconds=45)
 """A decision, an eviction that a budget delays, and the slowest end, on a loaded machine."""
@@ -77,7 +82,7 @@ class Stage:
         """Look once; whether nothing is wrong now."""
         with suppress(OSError):
             rest, now = look(self.control_plane), datetime.now(UTC)
-            self.groups.see(rest.lists["jobs"])
+            self.groups.see(rest.lists[JOBSET.resource] + rest.lists["jobs"])
             over = list(over_limits(rest, self.groups, {"cpu": CPUS * 1000}))
             waiting = list(entitled_waiting(rest, self.settings, now))
             late = self.over.see(over, now) + self.waits.see(waiting, now)
@@ -99,7 +104,8 @@ def run(
             cluster.start(
                 programs, nodes=NODES, controllers=CONTROLLERS, extra_apiserver_args=arguments
             ) as control_plane,
-            installed(control_plane, quota=quota) as quotree,
+            operators.running(recipe.JOBSET, control_plane, say),
+            installed(control_plane, quota=quota, kinds=[GOVERNED]) as quotree,
         ):
             stage = _stage(control_plane, quotree, seed)
             _play(stage, seconds, pace, seed)
@@ -128,7 +134,7 @@ def _play(stage: Stage, seconds: float, pace: float, seed: int) -> None:
         dice = Random(f"{seed} {actor.tenant.name} pace")
         while not ended.wait(dice.expovariate(1 / pace)):
             with suppress(OSError):
-                actor.act()
+                act(actor)
 
     threads = [threading.Thread(target=work, args=(each,), daemon=True) for each in stage.actors]
     for each in threads:

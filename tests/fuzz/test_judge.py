@@ -9,6 +9,7 @@ from tests.chaos.judging.at_rest import PATHS, Rest
 from tests.fuzz.judge import Groups, Patience, entitled_waiting, over_limits, used_by_live_pods
 
 NAMESPACES = {"bound": "left", "open": ""}
+JOB = {"apiVersion": "batch/v1", "kind": "Job"}
 ROOT = {"metadata": {"name": "root"}, "spec": {"isParent": True}}
 
 
@@ -63,8 +64,19 @@ def test_pod_counts_in_the_group_of_its_deleted_job() -> None:
     owned = job(1)
     owned["metadata"]["namespace"] = "open"
     groups.see([owned])
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
+    owner = {**JOB, "name": "j", "uid": "j", "controller": True}
     assert used_by_live_pods([pod(1, "open", metadata={"ownerReferences": [owner]})], groups) == {"left": {"cpu": 1000}}
+
+
+def test_pod_made_for_a_jobset_counts_in_its_group() -> None:
+    jobset = {"metadata": {"name": "s", "namespace": "bound", "uid": "s", "labels": {"quotree.dev/group": "other"}}}
+    made = job(1)
+    made["metadata"]["labels"] = {"quotree.dev/unit": "s"}
+    by_job = pod(1, metadata={"ownerReferences": [{**JOB, "name": "j", "uid": "j", "controller": True}]})
+    by_label = pod(2, metadata={"labels": {"quotree.dev/unit": "s"}})
+    groups = Groups(NAMESPACES)
+    groups.see([jobset, made])
+    assert used_by_live_pods([by_job, by_label, pod(3)], groups) == {"other": {"cpu": 3000}, "left": {"cpu": 3000}}
 
 
 def test_pod_that_no_group_counts_is_reported() -> None:
