@@ -18,10 +18,12 @@ from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.measure.static.pod_set_choices import totals
 from shared.quota.model.eligibility import FlavorSet, Options, codependent_sets
+from shared.quota.model.node import NodeShortage
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Workload, flavor_names
 from shared.quota.outlook.explain.holders import Holder, Waiting, holders_of
 from shared.quota.outlook.explain.missing_capacity import MissingCapacity
+from shared.quota.outlook.explain.never import nodes_too_small
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.explain.queue_order import OrderExplanation, explain_order
 from shared.quota.outlook.explain.running import RunningExplanation, explain_running
@@ -180,7 +182,8 @@ def _flavors(usage: RoundUsage, leaf: LeafSnapshot, workload: Workload) -> Itera
             if flavor in choice.flavors:
                 found = _eligible(usage, leaf_usage, workload, flavor, quantities)
             else:
-                found = _refused(usage, workload, flavor, quantities, choice)
+                node = nodes_too_small(usage.snapshot, leaf, workload, choice).get(flavor)
+                found = _below_nodes(flavor, node) if node else _refused(usage, workload, flavor, quantities, choice)
             yield replace(found, pod_set=choice.pod_set.name)
 
 
@@ -236,16 +239,17 @@ def _limit_in(usage: RoundUsage, short: Shortage) -> BindingLimit:
     return BindingLimit.CAPACITY if is_full else BindingLimit.CEILING
 
 
+def _below_nodes(flavor: str, node: NodeShortage) -> FlavorExplanation:
+    """Return a flavor of which no node could run its pods."""
+    binding = _as_binding(below_node(flavor, node), BindingLimit.NODE)
+    return FlavorExplanation(flavor, False, False, binding, (), str(node))
+
+
 def _refused(
     usage: RoundUsage, workload: Workload, flavor: str, quantities: Quantities, choice: FlavorSet
 ) -> FlavorExplanation:
-    """Return a flavor that it cannot take: too large for a limit or for a node, or unlike its nodes."""
-    why, node = choice.refused.get(flavor, ""), choice.too_small.get(flavor)
-    if node is not None:
-        return FlavorExplanation(
-            flavor, False, False, _as_binding(below_node(flavor, node), BindingLimit.NODE), (), why
-        )
-    shortages = []
+    """Return a flavor that it cannot take: too large for a limit, or unlike its nodes."""
+    why, shortages = choice.refused.get(flavor, ""), []
     for key, amount in quantities:
         most, group = usage.snapshot.largest_fit(workload.group, key)
         kept = usage.snapshot.numbers[workload.group].get(key, NO_NUMBERS).effective_min

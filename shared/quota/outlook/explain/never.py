@@ -43,8 +43,8 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
         if not flavors:
             text = f"no flavor may serve {', '.join(each.resources)}: {_refusals(each)}"
             return _no_flavor(leaf, workload, each.resources, text)
-    for each, flavors in placeable:
-        too_small = each.too_small or _too_small(leaf, each, flavors)
+    for each, _ in placeable:
+        too_small = nodes_too_small(snapshot, leaf, workload, each)
         if not each.flavors and too_small:
             flavor, node = next(iter(too_small.items()))
             text = f"no node could run its pods ({_refusals(each, too_small)})"
@@ -55,6 +55,19 @@ def never(snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload) -> Misfit:
     short = worst(_shortages(snapshot, leaf, workload, list(zip(options.sets, chosen, strict=True))))
     refused = "; ".join(_refusals(each) for each in options.sets if not each.flavors)
     return Misfit(WaitReason.NEVER_FITS, short, f"it could never fit ({refused or _sum_of_sets(short)})")
+
+
+def nodes_too_small(
+    snapshot: Snapshot, leaf: LeafSnapshot, workload: Workload, choice: FlavorSet
+) -> Mapping[str, NodeShortage]:
+    """Return flavor -> what its largest node lacks for one pod of the set.
+
+    Where no flavor is left for the set, and no node of any could run its pods, nodes come before quota: more quota
+    alone would not let it start.
+    """
+    if choice.flavors or choice.too_small:
+        return choice.too_small
+    return _too_small(leaf, choice, tuple(_placeable(snapshot, leaf, workload, choice)))
 
 
 def _no_flavor(leaf: LeafSnapshot, workload: Workload, resources: Sequence[str], text: str) -> Misfit:

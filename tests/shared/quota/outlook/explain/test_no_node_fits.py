@@ -73,14 +73,19 @@ def test_workload_without_a_fitting_node_waits_with_the_numbers_of_the_largest_n
     assert limits == {"big": "capacity", "small": "node"}
 
 
-def test_message_has_the_numbers_of_the_largest_node_where_the_quota_is_too_small_too() -> None:
+def test_numbers_are_those_of_the_largest_node_where_the_quota_is_too_small_too() -> None:
     work = pending("a", 40, pods=2)
-    why = PendingReasons(plan(snapshot([work], FOUR_TIMES_TWO))).why(work)
+    found = snapshot([work], FOUR_TIMES_TWO)
+    decided = plan(found)
+    why = PendingReasons(decided).why(work)
     assert why is not None
     assert why.message == (
         "Job 'ns/job' waits: no node could run its pods (flavor big: one pod requests gpu 20, and no node of it is "
         "ready; flavor small: one pod requests gpu 20; the largest ready node has gpu 2)"
     )
+    bindings = [each.binding for each in explain(found, decided, work).flavors if each.binding is not None]
+    assert [(each.limit.value, each.missing) for each in bindings] == [("node", 20), ("node", 18)]
+    assert (why.flavor, why.missing) == ("big", 20)
 
 
 def test_added_larger_node_starts_the_workload() -> None:
