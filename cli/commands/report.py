@@ -27,6 +27,8 @@ COLUMNS: Final = (
     ListColumn("LOST", "lostHours", rank=5),
     ListColumn("BUDGET LEFT", "budgetLeft", rank=3),
     ListColumn("OF EXPECTED", "ofExpected", rank=5),
+    ListColumn("BORROWED FROM", "borrowedFromHours", rank=7),
+    ListColumn("LENT TO", "lentToHours", rank=8),
     ListColumn("UNIT", "unit", rank=6),
 )
 
@@ -52,7 +54,9 @@ def command(period: str | None, group: str, namespaces: bool, output: str, clust
             "quotree: no group has accounts; the first are written a minute after a workload has started", err=True
         )
     chosen = sorted(_below(known, group), key=lambda each: each.metadata.name)
-    rows = [*account_rows({each.metadata.name: each.status for each in chosen}, month, namespaces=namespaces)]
+    among = {each.metadata.name: each.status for each in known}
+    statuses = {each.metadata.name: each.status for each in chosen}
+    rows = [*account_rows(statuses, month, namespaces=namespaces, among=among)]
     if output == "csv":
         click.echo(as_csv(rows), nl=False)
     elif output == "markdown":

@@ -176,11 +176,18 @@ class QuotaStatus(View, frozen=True):
     percents: list[PercentStatus] = []
 
 
+class LenderAccount(View, frozen=True):
+    """What one sibling lent, by resource; without a name: what all did that are not listed."""
+
+    group: str = ""
+    amounts: dict[str, str] = {}
+
+
 class FlavorAccount(View, frozen=True):
     """What was used of one flavor, by resource: base units times milliseconds, as text; what is 0 is absent.
 
-    `borrowed`: the part of `used` above min. `lent`: what siblings used of this group's min. `lost`: the part of `used`
-    that evictions made useless.
+    `borrowed`: the part of `used` above min; `borrowed_from`: which sibling lent what of that. `lent`: what siblings
+    used of this group's min. `lost`: the part of `used` that evictions made useless.
     """
 
     flavor: str = "default"
@@ -188,6 +195,7 @@ class FlavorAccount(View, frozen=True):
     borrowed: dict[str, str] = {}
     lent: dict[str, str] = {}
     lost: dict[str, str] = {}
+    borrowed_from: list[LenderAccount] = []
 
 
 class FlavorUse(View, frozen=True):

@@ -35,7 +35,7 @@ ACCOUNT = GroupAccount(
     {
         "2026-08": PeriodAccount({CPU: Account(7)}),
         "2026-09": PeriodAccount(
-            {CPU: Account(JOB, JOB // 3, 5, 3_600_000_000), MEMORY: Account(2**30 * 3_600_000)},
+            {CPU: Account(JOB, JOB // 3, 5, 3_600_000_000, {"nlp": 3_600_000_000}), MEMORY: Account(2**30 * 3_600_000)},
             {"train": {CPU: JOB - 1}, "": {CPU: 1}},
         ),
     },
@@ -84,6 +84,14 @@ def test_rows_have_exact_amounts_and_hours() -> None:
         "1.00",
     )
     assert memory["usedHours"] == "1.00"
+    assert cpu["borrowedFrom"] == f"(parent) {JOB // 3 - 3_600_000_000}, nlp 3600000000"
+    assert (cpu["borrowedFromHours"], cpu["lentTo"], memory["borrowedFrom"]) == ("(parent) 3.00, nlp 1.00", "", "")
+
+
+def test_a_lender_is_told_who_borrowed_of_it_also_of_groups_that_are_not_shown() -> None:
+    lender = group("nlp", GroupAccount(1, {"2026-09": PeriodAccount({CPU: Account(lent=3_600_000_000)})})).status
+    [row] = account_rows({"nlp": lender}, "2026-09", among=KNOWN)
+    assert (row["lentTo"], row["lentToHours"], row["borrowedFrom"]) == ("vision 3600000000", "vision 1.00", "")
 
 
 def test_namespaces_say_what_was_used_alone() -> None:
@@ -132,8 +140,11 @@ def test_a_row_says_what_is_left_of_the_budget_that_has_least_left() -> None:
 
 def test_markdown_is_one_table() -> None:
     lines = as_markdown([*account_rows(KNOWN, "2026-09")]).splitlines()
-    assert lines[2] == "| vision |  | a100 | cpu | 12.00 | 8.00 | 4.00 | 0.00 | 1.00 |  | 95% (60% to 120%) |"
-    assert {line.count("|") for line in lines} == {12}
+    whom = "(parent) 3.00, nlp 1.00"
+    assert (
+        lines[2] == f"| vision |  | a100 | cpu | 12.00 | 8.00 | 4.00 | 0.00 | 1.00 |  | 95% (60% to 120%) | {whom} |  |"
+    )
+    assert {line.count("|") for line in lines} == {14}
 
 
 def test_html_draws_each_key_refers_to_nothing_and_escapes_names() -> None:

@@ -13,7 +13,17 @@ from shared.text.accounts.rows import PARTS
 
 _TITLES: Final = (
     *("Group", "Namespace", "Flavor", "Resource"),
-    *("Used", "Within min", "Borrowed", "Lent", "Lost", "Budget left", "Run time of expected"),
+    *(
+        "Used",
+        "Within min",
+        "Borrowed",
+        "Lent",
+        "Lost",
+        "Budget left",
+        "Run time of expected",
+        "Borrowed from",
+        "Lent to",
+    ),
 )
 _SHOWN: Final = (
     "group",
@@ -23,6 +33,8 @@ _SHOWN: Final = (
     *(f"{part}Hours" for part in PARTS),
     "budgetLeft",
     "ofExpected",
+    "borrowedFromHours",
+    "lentToHours",
 )
 _NUMBERS: Final = len(_SHOWN) - 4
 _FORMULA: Final = ("=", "+", "-", "@")

@@ -268,6 +268,7 @@ def _startup_schema() -> Schema:
 
 MAX_PERIODS: Final = 36
 MAX_NAMESPACES: Final = 201
+MAX_LENDERS: Final = 1000
 MAX_REQUESTERS: Final = 200
 MAX_SERIES: Final = 12
 MAX_RUNS: Final = 24
@@ -299,6 +300,14 @@ def _account_schema() -> Schema:
     unit = "base units times milliseconds, by resource"
     amounts = {name: shown_amounts(f"{meaning[:-1]}: {unit}.") for name, meaning in _ACCOUNT.items()}
     used = {"flavor": flavor, "used": amounts["used"]}
+    lender = {
+        "group": text("The sibling; absent: all that are not listed.", maxLength=MAX_NAME),
+        "amounts": shown_amounts(f"What it lent: {unit}."),
+    }
+    lenders = listing(
+        "Which siblings lent what of borrowed; the rest the parent had.", record("One sibling.", lender), MAX_LENDERS
+    )
+    of_flavor = {"flavor": flavor, **amounts, "borrowedFrom": lenders}
     namespace = {
         "namespace": text("The namespace; absent: all that are not listed.", maxLength=MAX_NAME),
         "flavors": listing("By flavor.", record("What was used of one flavor.", used), MAX_ENTRIES),
@@ -307,9 +316,7 @@ def _account_schema() -> Schema:
         "The account of one month.",
         {
             "period": text("The month, such as 2026-10.", maxLength=7),
-            "flavors": listing(
-                "By flavor.", record("The account of one flavor.", {"flavor": flavor, **amounts}), MAX_ENTRIES
-            ),
+            "flavors": listing("By flavor.", record("The account of one flavor.", of_flavor), MAX_ENTRIES),
             "namespaces": listing("By namespace; only of a leaf.", record("One namespace.", namespace), MAX_NAMESPACES),
         },
     )

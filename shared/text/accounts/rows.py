@@ -15,9 +15,13 @@ from shared.quota.measure.accounts.budgets.written import budgets_of
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.run_times import LeafRunTimes, percent_quantiles
 from shared.quota.measure.accounts.written_accounts import read_account
-from shared.resources import FlavorResource
+from shared.resources import Amount, FlavorResource
 from shared.text.quantities import hours, unit_of
 
+_LenderKey = tuple[str, FlavorResource]
+PARENT: Final = "(parent)"
+"""Stands for what the parent has beside the mins of its children."""
+OTHER: Final = "(others)"
 PARTS: Final = ("used", "withinMin", "borrowed", "lent", "lost")
 
 
@@ -34,25 +38,66 @@ def chosen_month(statuses: Iterable[QuotaGroupStatus], month: str | None) -> str
     return month or (known[-1] if known else "")
 
 
-def account_rows(statuses: Mapping[str, QuotaGroupStatus], month: str, *, namespaces: bool = False) -> Iterator[Json]:
-    """Yield a row for each group, in their order, and each key; with `namespaces` also for each namespace of a leaf."""
+def account_rows(
+    statuses: Mapping[str, QuotaGroupStatus],
+    month: str,
+    *,
+    namespaces: bool = False,
+    among: Mapping[str, QuotaGroupStatus] | None = None,
+) -> Iterator[Json]:
+    """Yield a row for each group, in their order, and each key; with `namespaces` also for each namespace of a leaf.
+
+    `among`: the statuses of all groups, whose accounts say who borrowed; None: there are no others.
+    """
+    accounts = {name: read_account(status) for name, status in {**(among or {}), **statuses}.items()}
+    borrowers = _borrowers(accounts, month)
     for name, status in statuses.items():
-        account = read_account(status)
+        account = accounts[name]
         if month not in account.periods:
             continue
         period = account.periods[month]
         for key, own in sorted(period.keys.items()):
+            others = _with_whom(key, own, borrowers.get((name, key), {}))
             more = {"budgetLeft": _budget_left(status, key), "ofExpected": _of_expected(account.run_times)}
-            yield {**_row(name, month, account, key, own), **more}
+            yield {**_row(name, month, account, key, own), **others, **more}
         if namespaces:
             yield from _namespace_rows(name, month, account, period)
+
+
+def _borrowers(accounts: Mapping[str, GroupAccount], month: str) -> Mapping[_LenderKey, Mapping[str, Amount]]:
+    """Return (lender, key) → borrower → what it had of that lender."""
+    found: dict[_LenderKey, dict[str, Amount]] = {}
+    for name, account in accounts.items():
+        for key, own in account.periods[month].keys.items() if month in account.periods else ():
+            for lender, amount in own.lenders.items():
+                found.setdefault((lender, key), {})[name] = amount
+    return found
+
+
+def _with_whom(key: FlavorResource, own: Account, borrowers: Mapping[str, Amount]) -> Json:
+    """Return from whom was borrowed and to whom was lent; the exact amounts, and in hours."""
+    lenders = {
+        PARENT if name is None else name or OTHER: amount
+        for name, amount in (*own.lenders.items(), (None, own.of_parent))
+    }
+    return {**_shares("borrowedFrom", key, lenders), **_shares("lentTo", key, borrowers)}
+
+
+def _shares(member: str, key: FlavorResource, shares: Mapping[str, Amount]) -> Json:
+    largest = sorted(
+        ((amount, name) for name, amount in shares.items() if amount), key=lambda each: (-each[0], each[1])
+    )
+    return {
+        member: ", ".join(f"{name} {amount}" for amount, name in largest),
+        f"{member}Hours": ", ".join(f"{name} {hours(key.resource, amount)}" for amount, name in largest),
+    }
 
 
 def _namespace_rows(group: str, month: str, account: GroupAccount, period: PeriodAccount) -> Iterator[Json]:
     for namespace, keys in sorted(period.namespaces.items()):
         for key, used in sorted(keys.items()):
             row = _row(group, month, account, key, Account(used))
-            yield {**row, "namespace": namespace or "(others)", **_without_split(row)}
+            yield {**row, "namespace": namespace or OTHER, **_without_split(row)}
 
 
 def _without_split(row: Mapping[str, str]) -> Json:
@@ -73,6 +118,8 @@ def _row(group: str, month: str, account: GroupAccount, key: FlavorResource, own
         **{part: str(amount) for part, amount in amounts.items()},
         **{f"{part}Hours": hours(key.resource, amount) for part, amount in amounts.items()},
         "borrowedPercent": f"{own.borrowed * 100 // own.used}%" if own.used else "",
+        **_shares("borrowedFrom", key, {}),
+        **_shares("lentTo", key, {}),
         "budgetLeft": "",
         "ofExpected": "",
     }

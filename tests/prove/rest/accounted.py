@@ -74,12 +74,21 @@ class AccountedLife:
                 if not (0 <= own.borrowed <= own.used and 0 <= own.lost <= own.used and own.lent >= 0):
                     yield f"accounts: {name} has {own} of {key}"
                 yield from self._sum_of_children(world.tree, name, key, own)
+                yield from self._lent_to_children(world.tree, name, key)
 
     def _sum_of_children(self, tree: Tree, name: str, key: FlavorResource, own: Account) -> Iterator[str]:
         children = [self._of(child).get(key, Account()) for child in tree.children(name) if child not in (SYSTEM, ROOT)]
         sums = sum(each.used for each in children), sum(each.lost for each in children)
         if tree[name].is_parent and sums != (own.used, own.lost):
             yield f"accounts: children of {name} used and lost {sums} of {key}, it {(own.used, own.lost)}"
+
+    def _lent_to_children(self, tree: Tree, name: str, key: FlavorResource) -> Iterator[str]:
+        """What a child lent is what its siblings say they had of it, and none had more than it borrowed."""
+        children = {child: self._of(child).get(key, Account()) for child in tree.children(name) if child != SYSTEM}
+        for child, own in children.items():
+            taken = sum(each.lenders.get(child, 0) for each in children.values())
+            if taken != own.lent or own.of_parent < 0:
+                yield f"accounts: {child} lent {own.lent} of {key}, siblings had {taken}; its parent's: {own.of_parent}"
 
     def _of(self, group: str) -> dict[FlavorResource, Account]:
         found: dict[FlavorResource, Account] = {}

@@ -132,10 +132,16 @@ class AccountSums:
         times = sorted({each for each in since.values() if each < until} | {until})
         for begin, end in pairwise(times):
             for period, first, last in parts_by_period(begin, end, self._zone):
-                for name, amount in lent_areas(siblings, above, first, last).items():
+                areas = lent_areas(siblings, above, first, last)
+                for name, amount in areas.lent.items():
                     if amount and since[name] <= begin:
                         found.add(name)
                         self._account(name).period(period).account(key).add(Account(lent=amount))
+                for (name, lender), amount in areas.taken.items():
+                    if since[name] <= begin:
+                        own = self._account(name).period(period).account(key)
+                        own.add(Account(lenders={lender: amount}))
+                        own.keep_largest_lenders()
         return found
 
     def _lent_since(self, group: str) -> int:

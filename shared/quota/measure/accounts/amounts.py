@@ -11,8 +11,9 @@ from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
 from shared.resources import Amount, FlavorResource
 
 MAX_NAMESPACES: Final = 200
+MAX_LENDERS: Final = 20
 OTHERS: Final = ""
-"""Stands for the namespaces that are not kept one by one; no namespace has this name."""
+"""Stands for the namespaces, or the lenders, that are not kept one by one; none has this name."""
 
 
 @dataclass(slots=True)
@@ -23,6 +24,8 @@ class Account:
     borrowed: Amount = 0
     lent: Amount = 0
     lost: Amount = 0
+    lenders: dict[str, Amount] = field(default_factory=dict)
+    """Sibling → the part of `borrowed` that it lent; what is left of `borrowed` the parent had."""
 
     @property
     def within_min(self) -> Amount:
@@ -35,6 +38,19 @@ class Account:
         self.borrowed += other.borrowed
         self.lent += other.lent
         self.lost += other.lost
+        for name, amount in other.lenders.items():
+            self.lenders[name] = self.lenders.get(name, 0) + amount
+
+    @property
+    def of_parent(self) -> Amount:
+        """The part of `borrowed` that no sibling lent."""
+        return self.borrowed - sum(self.lenders.values())
+
+    def keep_largest_lenders(self) -> None:
+        """Count all but the largest lenders as OTHERS."""
+        named = sorted(self.lenders.keys() - {OTHERS}, key=lambda name: (-self.lenders[name], name))
+        for name in named[MAX_LENDERS:]:
+            self.lenders[OTHERS] = self.lenders.get(OTHERS, 0) + self.lenders.pop(name)
 
 
 @dataclass(slots=True)

@@ -76,12 +76,22 @@ _ABOVE: Final = ""
 """Stands for the parent among its children; no group has this name."""
 
 
-def lent_areas(siblings: Mapping[str, Course], above: Course, since: int, until: int) -> dict[str, Amount]:
-    """Return what each of these siblings lent to the others in [since, until), times milliseconds.
+class Lending(NamedTuple):
+    """What siblings lent to each other, times milliseconds. What a borrower has of none of them, its parent had."""
+
+    lent: dict[str, Amount]
+    """Lender → amount."""
+    taken: dict[tuple[str, str], Amount]
+    """(borrower, lender) → amount."""
+
+
+def lent_areas(siblings: Mapping[str, Course], above: Course, since: int, until: int) -> Lending:
+    """Return what each of these siblings lent to the others in [since, until), and to whom.
 
     At every moment what they use above their mins comes first from what their parent has beside their mins; the rest
     from what others of them leave idle of theirs and lend, in proportion to that, by largest remainder, ties by name.
-    `above`: what the parent has: its amount or its min, whichever is more.
+    What each lends is dealt to the borrowers likewise, lender by lender in the order of their names, in proportion to
+    what each borrower has no lender of yet. `above`: what the parent has: its amount or its min, whichever is more.
     """
     courses = {**siblings, _ABOVE: above}
     levels = {name: course.level for name, course in courses.items()}
@@ -92,18 +102,22 @@ def lent_areas(siblings: Mapping[str, Course], above: Course, since: int, until:
     for name, delta in changes.pop(since, ()):
         levels[name] += delta
     lent: dict[str, Amount] = {}
+    taken: dict[tuple[str, str], Amount] = {}
     times = [since, *sorted(time for time in changes if time < until), until]
     for begin, end in pairwise(times):
         for name, delta in changes.get(begin, ()) if begin > since else ():
             levels[name] += delta
         beside = max(levels[_ABOVE], above.min) - sum(course.min for course in siblings.values())
-        for name, amount in _lent_at(siblings, levels, max(0, beside)).items():
+        above_min = {name: levels[name] - each.min for name, each in siblings.items() if levels[name] > each.min}
+        now = _lent_at(siblings, levels, sum(above_min.values()) - max(0, beside))
+        for name, amount in now.items():
             lent[name] = lent.get(name, 0) + amount * (end - begin)
-    return lent
+        for pair, amount in _taken(above_min, now):
+            taken[pair] = taken.get(pair, 0) + amount * (end - begin)
+    return Lending(lent, taken)
 
 
-def _lent_at(siblings: Mapping[str, Course], levels: Mapping[str, Amount], beside: Amount) -> dict[str, Amount]:
-    borrowed = sum(max(0, levels[name] - course.min) for name, course in siblings.items()) - beside
+def _lent_at(siblings: Mapping[str, Course], levels: Mapping[str, Amount], borrowed: Amount) -> dict[str, Amount]:
     if borrowed <= 0:
         return {}
     idle = {
@@ -111,11 +125,26 @@ def _lent_at(siblings: Mapping[str, Course], levels: Mapping[str, Amount], besid
         for name, course in siblings.items()
         if course.min > max(levels[name], course.guarantee)
     }
-    total = sum(idle.values())
-    if borrowed >= total:
-        return idle
-    dealt = {name: borrowed * amount // total for name, amount in idle.items()}
-    by_remainder = sorted(idle, key=lambda name: (-(borrowed * idle[name] % total), name))
-    for name in by_remainder[: borrowed - sum(dealt.values())]:
+    return _deal(borrowed, idle)
+
+
+def _taken(borrowed: Mapping[str, Amount], lent: Mapping[str, Amount]) -> Iterator[tuple[tuple[str, str], Amount]]:
+    """Yield ((borrower, lender), amount): together what each lent, and no more than what each borrowed."""
+    left = dict(borrowed)
+    for lender, amount in sorted(lent.items()):
+        for borrower, part in _deal(amount, left).items():
+            left[borrower] -= part
+            if part:
+                yield (borrower, lender), part
+
+
+def _deal(amount: Amount, shares: Mapping[str, Amount]) -> dict[str, Amount]:
+    """Return the amount in proportion to the shares, by largest remainder, ties by name; no more than the shares."""
+    total = sum(shares.values())
+    if amount >= total:
+        return dict(shares)
+    dealt = {name: amount * share // total for name, share in shares.items()}
+    by_remainder = sorted(shares, key=lambda name: (-(amount * shares[name] % total), name))
+    for name in by_remainder[: amount - sum(dealt.values())]:
         dealt[name] += 1
     return dealt

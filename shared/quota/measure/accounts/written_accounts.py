@@ -11,6 +11,7 @@ from shared.api.json.reading import aware
 from shared.api.quotagroup import (
     FlavorAccount,
     FlavorUse,
+    LenderAccount,
     NamespaceAccount,
     PastArrivalsStatus,
     PeriodAccountStatus,
@@ -85,6 +86,9 @@ def _read_period(written: PeriodAccountStatus) -> PeriodAccount:
         for part in _PARTS:
             for key, amount in _read_amounts(flavor.flavor, getattr(flavor, part)):
                 setattr(period.account(key), part, amount)
+        for lender in flavor.borrowed_from:
+            for key, amount in _read_amounts(flavor.flavor, lender.amounts):
+                period.account(key).add(Account(lenders={lender.group: amount}))
     for each in written.namespaces:
         for use in each.flavors:
             for key, amount in _read_amounts(use.flavor, use.used):
@@ -110,7 +114,20 @@ def _write_period(name: str, period: PeriodAccount) -> PeriodAccountStatus:
 
 def _write_flavors(keys: Mapping[FlavorResource, Account]) -> list[FlavorAccount]:
     flavors = sorted({key.flavor for key in keys})
-    return [FlavorAccount(flavor, **{part: _texts(keys, flavor, part) for part in _PARTS}) for flavor in flavors]
+    return [
+        FlavorAccount(
+            flavor, **{part: _texts(keys, flavor, part) for part in _PARTS}, borrowed_from=_lenders(keys, flavor)
+        )
+        for flavor in flavors
+    ]
+
+
+def _lenders(keys: Mapping[FlavorResource, Account], flavor: str) -> list[LenderAccount]:
+    by_lender: dict[str, dict[str, str]] = {}
+    for key, own in sorted(keys.items()):
+        for lender, amount in own.lenders.items() if key.flavor == flavor else ():
+            by_lender.setdefault(lender, {})[key.resource] = str(amount)
+    return [LenderAccount(lender, amounts) for lender, amounts in sorted(by_lender.items())]
 
 
 def _write_uses(own: Mapping[FlavorResource, Amount]) -> list[FlavorUse]:

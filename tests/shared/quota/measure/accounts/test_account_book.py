@@ -44,7 +44,7 @@ def test_use_is_split_by_min_and_summed_at_the_parents() -> None:
     found = world(TREE, [job])
     book.after(found, NOW)
     closed(book, found.with_changes([(job, None)]), 10)
-    assert account(book, "a") == Account(used=60_000, borrowed=20_000)
+    assert account(book, "a") == Account(used=60_000, borrowed=20_000, lenders={"b": 20_000})
     assert account(book, "a").within_min == 40_000
     assert account(book, "b") == Account(lent=20_000)
     assert account(book, "p") == Account(used=60_000)
@@ -243,5 +243,5 @@ def test_what_root_has_beside_the_mins_is_borrowed_first() -> None:
     book.after(found, after(4), {KEY: 25})
     book.after(found.with_changes([(job, None)]), after(10), {KEY: 25})
     closed(book, found.with_changes([(job, None)]), 11)
-    assert account(book, "c") == Account(used=110_000, borrowed=30_000)
+    assert account(book, "c") == Account(used=110_000, borrowed=30_000, lenders={"p": 4_000})
     assert account(book, "p") == Account(lent=4_000)  # 3 borrowed for 10 s; 2 of them were beside the mins for 4 s

@@ -54,6 +54,9 @@ def test_children_add_up_to_their_parent(seed: int) -> None:
                 assert own.lost == sum(each.lost for each in below)
                 assert sum(each.lent for each in below) <= sum(each.borrowed for each in below)
                 assert all(0 <= each.borrowed <= each.used for each in below)
+                assert all(each.of_parent >= 0 for each in below)
+                for child, each in zip(children, below, strict=True):
+                    assert each.lent == sum(other.lenders.get(child, 0) for other in below)
     for account_of_leaf in book.accounts.values():
         for period in account_of_leaf.periods.values():
             for key in period.keys if period.namespaces else ():
