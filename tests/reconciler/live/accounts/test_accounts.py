@@ -39,6 +39,13 @@ def amount(q: Quotree, group: str, part: str = "used") -> int:
     return sum(int(flavor.get(part, {}).get("cpu", 0)) for month in months for flavor in month["flavors"])
 
 
+def taken(q: Quotree, borrower: str, lender: str) -> int:
+    """What the borrower's account says that this sibling lent it."""
+    flavors = (flavor for month in q.group_status(borrower).get("accounts", []) for flavor in month["flavors"])
+    lenders = (each for flavor in flavors for each in flavor.get("borrowedFrom", []) if each.get("group") == lender)
+    return sum(int(each["amounts"].get("cpu", 0)) for each in lenders)
+
+
 def counted_until(q: Quotree, group: str) -> int:
     text = q.group_status(group).get("accountedUntil")
     return 0 if text is None else milliseconds(text)
@@ -109,7 +116,9 @@ def test_what_an_evicted_job_had_used_is_lost(q: Quotree) -> None:
     assert amount(q, "nlp", "lost") == 0
     # Each group's status is written by itself: two that are read at a moment may be of different times.
     wait_for(
-        lambda: amount(q, "nlp", "lent") == amount(q, "vision", "borrowed") > 0, "what one lends, one borrows", SETTLED
+        lambda: amount(q, "nlp", "lent") == amount(q, "vision", "borrowed") == taken(q, "vision", "nlp") > 0,
+        "what one lends, one borrows, from that one",
+        SETTLED,
     )
 
 
