@@ -40,7 +40,7 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
         if each.past.workload.admission is not None:
             each.starts.append(each.past.workload.admission.since)
     known = {each.workload.id: each.run_time for each in log.workloads if each.run_time is not None}
-    for moment in Timeline(world, log.begin, known).live(_events(log), log.end, gathered):
+    for moment in Timeline(world, log.begin, known, stopping=log.stopping).live(_events(log), log.end, gathered):
         _record(moment, found)
         if progress is not None:
             progress(moment.now)

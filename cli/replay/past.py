@@ -53,3 +53,5 @@ class PastLog:
     workloads: tuple[PastWorkload, ...]
     edits: tuple[TimedEdit, ...] = ()
     unread: UnreadLines = field(default_factory=UnreadLines)
+    stopping: timedelta = timedelta()
+    """How long after an eviction the last pod ended, in the median; 0 if it is not known."""

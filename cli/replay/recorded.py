@@ -36,6 +36,8 @@ class _SeenObject:
     first: datetime
     starts: set[datetime] = field(default_factory=set)
     evictions: set[datetime] = field(default_factory=set)
+    stops: dict[datetime, timedelta | None] = field(default_factory=dict)
+    """Eviction after which the Job was seen with pods → when it was seen without, after so long; None: not yet."""
     ended: datetime | None = None
     gone: datetime | None = None
 
@@ -155,7 +157,9 @@ class _Reading:
             if time > begin
         )
         base = read_question(standing.values(), settings, kinds=kinds, later_wins=True)
-        return RecordedCluster(PastLog(begin, end, tuple(workloads), edits, unread), base)
+        stops = sorted(each for seen in seen_objects for each in seen.stops.values() if each is not None)
+        stopping = stops[len(stops) // 2] if stops else timedelta()
+        return RecordedCluster(PastLog(begin, end, tuple(workloads), edits, unread, stopping), base)
 
 
 def _edit(after: Question, at: datetime) -> Callable[[World], World]:
@@ -185,8 +189,17 @@ def _note_times(seen: _SeenObject, body: Mapping[str, Any], time: datetime) -> N
         seen.evictions.add(said.eviction.time.astimezone(UTC))
         if said.eviction.since is not None:
             seen.starts.add(said.eviction.since.astimezone(UTC))
+        if seen.manifest.kind == "Job" and body["spec"].get("suspend"):
+            _note_stop(seen, body.get("status") or {}, said.eviction.time.astimezone(UTC), time)
     if seen.ended is None:
         seen.ended = _end(body.get("status") or {}, time)
+
+
+def _note_stop(seen: _SeenObject, status: Mapping[str, Any], evicted: datetime, time: datetime) -> None:
+    if status.get("active") or status.get("terminating"):
+        seen.stops.setdefault(evicted, None)
+    elif evicted in seen.stops and seen.stops[evicted] is None:
+        seen.stops[evicted] = max(timedelta(), time - evicted)
 
 
 def _end(status: Mapping[str, Any], time: datetime) -> datetime | None:

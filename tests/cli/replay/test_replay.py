@@ -233,3 +233,17 @@ def test_what_a_later_log_does_not_name_is_gone(tmp_path: Path) -> None:
 def test_a_folder_without_logs_is_a_problem(tmp_path: Path) -> None:
     result = CliRunner().invoke(replay.command, [str(tmp_path)])
     assert str(result.exception) == f"{tmp_path} has no file that ends in .jsonl, .jsonl.gz, .jsonl.zst"
+
+
+def test_room_of_evicted_workloads_is_free_when_their_pods_have_ended(recorded: str, tmp_path: Path) -> None:
+    """As long after an eviction as in the log, where the Job was seen with pods and then without."""
+    lines = [json.loads(each) for each in read_lines(Path(recorded)) if each]
+    first = next(each for each in lines if '"eviction' in json.dumps(each) or "quotree.dev/eviction" in str(each))
+    first["object"]["status"] = {"active": 1}
+    stopped = json.loads(json.dumps({**first, "time": after(23).isoformat()}))
+    stopped["object"]["status"] = {}
+    lines.insert(lines.index(first) + 1, stopped)
+    _put(tmp_path / "stops.jsonl", lines)
+    rows = _of(str(tmp_path / "stops.jsonl"))
+    assert (rows["b"]["waitMedianSeconds"], rows["a"]["evictions"]) == (3, 1)
+    assert rows["a"]["lost"] == {"cpu": 8000 * 10_000}

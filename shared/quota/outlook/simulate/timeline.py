@@ -1,7 +1,7 @@
 """A world lived through in time: workloads arrive, run for their time and end, and the engine decides at each change.
 
-Starts are ready at once, evicted workloads end at once and run their whole time again when they start again. Pure: the
-time is that of the events.
+Starts are ready at once, evicted workloads end at once or a given time later, and run their whole time again when they
+start again. Pure: the time is that of the events.
 
 See docs/specification.md §9.5.
 """
@@ -78,16 +78,18 @@ class _Known:
 class Timeline:
     """Lives through events in the order of their times, which must be sorted."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917
         self,
         world: World,
         now: datetime,
         run_times: Mapping[WorkloadId, timedelta] | None = None,
         measured: Snapshot | None = None,
         cache: CycleCache | None = None,
+        stopping: timedelta = timedelta(),
     ) -> None:
         """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end.
 
+        `stopping`: how long after an eviction the last pod ends.
         `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
         """
         self._world, self._begin = world, now
@@ -97,6 +99,9 @@ class Timeline:
         self._known: dict[WorkloadId, _Known] = {}
         self._ends: list[tuple[datetime, WorkloadId, datetime]] = []
         """(when it ends, workload, the start after which it does): outdated if it was evicted meanwhile."""
+        self._stopping = stopping
+        self._stops: list[tuple[datetime, WorkloadId]] = []
+        """(when the last pod ends, workload that was evicted)."""
         self._wake_at: datetime | None = now
         for each in (each for held in world.workload_sets.values() for each in held.by_id.values()):
             self._known[each.id] = _Known(each.group, (run_times or {}).get(each.id))
@@ -114,7 +119,7 @@ class Timeline:
         """
         coming = _Coming(events)
         while True:
-            begin = min(filter(None, (coming.at, self._next_end, self._wake_at)), default=None)
+            begin = min(filter(None, (coming.at, self._next_end, self._next_stop, self._wake_at)), default=None)
             if begin is None or begin > until:
                 return
             wait = gathered if parts is None else max(gathered, (begin - self._begin) / parts)
@@ -130,6 +135,15 @@ class Timeline:
     def _next_end(self) -> datetime | None:
         return self._ends[0][0] if self._ends else None
 
+    @property
+    def _next_stop(self) -> datetime | None:
+        return self._stops[0][0] if self._stops else None
+
+    def _end_stops(self, now: datetime) -> None:
+        """Let the evicted workloads end whose last pods have ended by now."""
+        self._stops = [each for each in self._stops if each[0] > now]
+        self._world = end_evictions(self._world, {workload for _, workload in self._stops})
+
     def _expect_end(self, workload: WorkloadId, start: datetime) -> None:
         run_time = self._known[workload].run_time
         if run_time is not None:
@@ -139,7 +153,9 @@ class Timeline:
         while self._ends and self._ends[0][0] <= now:
             _, workload_id, start = heapq.heappop(self._ends)
             found = self._find(workload_id)
-            if found is not None and found.admission is not None and found.admission.since == start:
+            if found is None or found.admission is None or found.eviction is not None:
+                continue
+            if found.admission.since == start:
                 yield self._remove(found)
 
     def _apply(self, event: TimedEvent) -> Iterator[Workload]:
@@ -177,11 +193,15 @@ class Timeline:
 
     def _plan(self, now: datetime) -> tuple[Snapshot, Plan]:
         """Decide once, and carry it out."""
+        self._end_stops(now)
         world = self._world.at(now)
         self._history = self._history.after(world, now)
         snapshot = measure(self._history.put_into(world), now, self._snapshot)
         decided = plan(snapshot, self._cache)
-        self._world = end_evictions(carry_out(snapshot.world, decided))
+        self._world = carry_out(snapshot.world, decided)
+        ends = later(now, self._stopping)
+        self._stops += [(ends, each.workload.id) for each in decided.evictions]
+        self._end_stops(now)
         self._snapshot = snapshot
         return snapshot, decided
 
