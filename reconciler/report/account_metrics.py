@@ -17,6 +17,7 @@ from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import percent_quantiles
 from shared.quota.model.budgets.budget import amount_per_hour
 from shared.quota.model.membership import path_of
+from shared.text.accounts.rows import OTHER
 
 _PARTS: Final = ("used", "within_min", "borrowed", "lent", "lost")
 _MILLISECONDS: Final = 1000
@@ -38,6 +39,7 @@ class AccountCollector(Collector):
         if book is None:
             return
         yield self._amounts(book)
+        yield self._namespaces(book)
         yield self._run_times(book)
         yield from self._budgets(book, milliseconds(datetime.now(UTC)))
         age = GaugeMetricFamily(
@@ -59,6 +61,21 @@ class AccountCollector(Collector):
                     for part in _PARTS:
                         labels = [group, path, key.flavor, key.resource, part, period]
                         family.add_metric(labels, getattr(each, part) / _MILLISECONDS)
+        return family
+
+    def _namespaces(self, book: AccountBook) -> Metric:
+        family = CounterMetricFamily(
+            "quotree_namespace_account_seconds",
+            "What the workloads of a namespace used in a leaf in the month, in base units times seconds.",
+            labels=["group", "path", "namespace", "flavor", "resource", "period"],
+        )
+        for group, account in list(book.accounts.items()):
+            path = self._path(group)
+            for period in sorted(account.periods)[-1:]:
+                for namespace, keys in list(account.period(period).namespaces.items()):
+                    for key, used in list(keys.items()):
+                        labels = [group, path, namespace or OTHER, key.flavor, key.resource, period]
+                        family.add_metric(labels, used / _MILLISECONDS)
         return family
 
     def _run_times(self, book: AccountBook) -> Metric:

@@ -14,6 +14,7 @@ from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import running, world
 
+TOTAL = "quotree_group_account_seconds_total"
 HOURS_AGO = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 
 
@@ -41,9 +42,17 @@ def samples(state: ClusterState) -> dict[tuple[str, ...], float]:
 def test_the_parts_of_an_account_are_seconds_of_base_units() -> None:
     state, _ = counting()
     month = HOURS_AGO.strftime("%Y-%m")
-    found = {name[5]: value for name, value in samples(state).items() if name[1:3] == ("a", "root/a")}
+    found = {name[5]: value for name, value in samples(state).items() if name[:3] == (TOTAL, "a", "root/a")}
     assert found == {"used": 360, "within_min": 240, "borrowed": 120, "lent": 0, "lost": 0}
     assert {name[6] for name in samples(state) if len(name) > 2} == {month}
+
+
+def test_a_leaf_says_what_each_namespace_used() -> None:
+    """By the label `namespace`, which what allocates costs by namespace has too."""
+    state, book = counting()
+    [key] = book.accounts["a"].period(HOURS_AGO.strftime("%Y-%m")).keys
+    found = {name[1:]: value for name, value in samples(state).items() if name[0].startswith("quotree_namespace")}
+    assert found == {("a", "root/a", "ns", key.flavor, key.resource, HOURS_AGO.strftime("%Y-%m")): 360}
 
 
 def test_an_account_is_unwritten_until_the_status_has_it() -> None:
