@@ -88,7 +88,7 @@ def test_rows_have_exact_amounts_and_hours() -> None:
     assert (cpu["borrowedFromHours"], cpu["lentTo"], memory["borrowedFrom"]) == ("(parent) 3.00, nlp 1.00", "", "")
 
 
-def test_a_lender_is_told_who_borrowed_of_it_also_of_groups_that_are_not_shown() -> None:
+def test_a_lender_row_names_its_borrowers_among_groups_that_are_not_shown() -> None:
     lender = group("nlp", GroupAccount(1, {"2026-09": PeriodAccount({CPU: Account(lent=3_600_000_000)})})).status
     [row] = account_rows({"nlp": lender}, "2026-09", among=KNOWN)
     assert (row["lentTo"], row["lentToHours"], row["borrowedFrom"]) == ("vision 3600000000", "vision 1.00", "")
