@@ -94,6 +94,7 @@ mutants: venv
 
 chaos: binaries
 	@$(BIN)/python -m tests.chaos
+	@$(BIN)/python -m tests.chaos.frozen_api_server
 
 # Within 45 minutes; what failed is named, and the page is made of what was measured all the same.
 bench: binaries
