@@ -38,6 +38,7 @@ class OverrideSpec(View, frozen=True):
     stop_policy: str | None = None
     budgets: list["BudgetSpec"] = []
     reason: str = ""
+    notice_before: str | None = None
 
 
 class WindowSpec(View, frozen=True):
@@ -50,6 +51,7 @@ class WindowSpec(View, frozen=True):
     stop_policy: str | None = None
     budgets: list["BudgetSpec"] = []
     reason: str = ""
+    notice_before: str | None = None
 
 
 class RequirementSpec(View, frozen=True):

@@ -99,6 +99,7 @@ def _said() -> dict[str, Schema]:
         ),
         "budgets": other_hours_schema(),
         "reason": text("Why, for people.", maxLength=MAX_REASON),
+        "noticeBefore": duration("How long before it begins or ends those are given notice who go then."),
     }
 
 

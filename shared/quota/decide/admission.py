@@ -11,7 +11,7 @@ from shared.quota.decide.decisions import Start, Tier, WaitReason
 from shared.quota.decide.queue.borrowers import Borrowers
 from shared.quota.decide.queue.fair_sharing import QueueHead, Tournament
 from shared.quota.decide.queue.leaf_queue import Choose, Decided, LeafQueue, evaluate
-from shared.quota.decide.reclaim.notice import is_early
+from shared.quota.decide.reclaim.notices.notice import is_early
 from shared.quota.decide.reclaim.planner import ReclaimOutcome, ReclaimPlanner
 from shared.quota.decide.reclaim.standing_claims import StandingClaims
 from shared.quota.decide.state.cycle_cache import Sort

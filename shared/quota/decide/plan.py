@@ -2,7 +2,8 @@
 
 Turns, and the numbers with them. Evictions that no number decides; claims; excess over ceilings; entitled workloads and
 the room made for them. If workloads started, all of that but turns again on numbers measured with them, until nothing
-entitled starts any more. Then fill-back; Strict mode; workloads that borrow; swaps; fill-back over all; notices.
+entitled starts any more. Then fill-back; Strict mode; workloads that borrow; swaps; fill-back over all; notices,
+those of coming borders last.
 """
 
 from types import MappingProxyType
@@ -10,7 +11,8 @@ from types import MappingProxyType
 from shared.quota.decide.decisions import EndState, Plan
 from shared.quota.decide.reclaim.evictions import decide_evictions
 from shared.quota.decide.reclaim.fill_back import fill_back
-from shared.quota.decide.reclaim.notice import Notices, give_notice
+from shared.quota.decide.reclaim.notices.early import with_early_notices
+from shared.quota.decide.reclaim.notices.notice import Notices, give_notice
 from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache, Sort
@@ -25,6 +27,12 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     `cache`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
     cache = CycleCache() if cache is None else cache
+    found = _plan_now(snapshot, cache)
+    return found if snapshot.world.written is None else with_early_notices(found, snapshot, cache, _plan_now)
+
+
+def _plan_now(snapshot: Snapshot, cache: CycleCache) -> Plan:
+    """Return the plan without notices of what a coming border brings."""
     turns = plan_turns(snapshot, cache)
     last = start_borrowers(start_all_entitled(RoundInput(turns.measured(snapshot), cache)))
     inputs, usage, evictions, waits = last.inputs, last.usage, last.evictions, last.waits

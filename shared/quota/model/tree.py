@@ -147,6 +147,8 @@ class Override:
     stop_policy: StopPolicy | None = None
     budgets: tuple[Budget, ...] = ()
     reason: str = ""
+    notice_before: timedelta = timedelta()
+    """How long before it begins or ends those get notice who go then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,8 @@ class Window:
     stop_policy: StopPolicy | None = None
     budgets: tuple[Budget, ...] = ()
     reason: str = ""
+    notice_before: timedelta = timedelta()
+    """How long before it begins or ends those get notice who go then."""
 
 
 @dataclass(frozen=True, slots=True)

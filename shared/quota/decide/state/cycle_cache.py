@@ -6,6 +6,7 @@ equals one made without.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from datetime import datetime
 from enum import Enum, auto
 from typing import Final
 
@@ -33,7 +34,7 @@ class Sort(Enum):
     URGENT = auto()
     """Workloads to drain, with pods that are not ready, or whose run time is over."""
     NOTIFYING = auto()
-    """Running workloads that get notice before an eviction."""
+    """Running workloads that have notice, or get it of the end of their run time."""
     TIMED = auto()
     """Something that the passing of time alone changes."""
     ENDING = auto()
@@ -59,7 +60,7 @@ BELONGS: Final[Mapping[Sort, Callable[[LeafSnapshot], bool]]] = {
     ),
     Sort.EVICTING: lambda leaf: bool(leaf.evicting),
     Sort.URGENT: lambda leaf: bool(leaf.unready or leaf.ending) or _drains(leaf),
-    Sort.NOTIFYING: lambda leaf: bool(leaf.reclaim.notice and leaf.admitted),
+    Sort.NOTIFYING: lambda leaf: bool(leaf.noticed or (leaf.reclaim.notice and leaf.ending)),
     Sort.TIMED: lambda leaf: leaf.next_change is not None,
     Sort.ENDING: lambda leaf: leaf.next_end is not None,
     Sort.STRICT: lambda leaf: leaf.reclaim.mode is ReclaimMode.STRICT,
@@ -93,9 +94,11 @@ class SiblingWeights:
 class CycleCache:
     """The records of all leaves, an index of them by sort, the groups that use too much, and the siblings' weights."""
 
-    __slots__ = ("_beyond", "_by_sort", "_of_cycle", "_snapshot", "leaves", "over", "over_since", "weights")
+    __slots__ = ("_beyond", "_by_sort", "_of_cycle", "_snapshot", "ahead", "leaves", "over", "over_since", "weights")
 
     def __init__(self) -> None:
+        self.ahead: dict[datetime, tuple[Snapshot, CycleCache]] = {}
+        """border of a window or override → the snapshot and the cache of the plan made ahead for it."""
         self.leaves: dict[str, KnownLeaf] = {}
         self.over: dict[str, Keys] = {}
         """leaf -> keys of which it uses more than its runtime, evicting workloads included."""

@@ -95,6 +95,8 @@ class WorkloadSet:
     """Those of `admitted` whose pods are not all ready."""
     declaring: tuple[Workload, ...] = ()
     """Those of `admitted` that declare how long they run."""
+    noticed: tuple[Workload, ...] = ()
+    """Those of `admitted` that have notice of their eviction."""
     evicting: tuple[Workload, ...] = ()
     """Admitted, being evicted; its pods have not all ended."""
     with_turn: tuple[Workload, ...] = ()
@@ -135,7 +137,9 @@ class WorkloadSet:
 
 
 EMPTY: Final = WorkloadSet()
-_LISTS: Final = ("queue", "backing_off", "set_aside", "admitted", "unready", "declaring", "evicting", "with_turn")
+_LISTS: Final = (
+    "queue", "backing_off", "set_aside", "admitted", "unready", "declaring", "noticed", "evicting", "with_turn",
+)  # fmt: skip
 _MANY: Final = 32
 """Above so many additions to one list, sorting it is cheaper than inserting one by one."""
 
@@ -150,7 +154,8 @@ def _lists_by_state(workload: Workload) -> tuple[str, ...]:
         if workload.eviction is not None:
             return ("evicting",)
         unready = () if workload.admission.ready else ("unready",)
-        return ("admitted", *unready, *(() if workload.max_run_time is None else ("declaring",)))
+        declaring = () if workload.max_run_time is None else ("declaring",)
+        return ("admitted", *unready, *declaring, *(() if workload.notice is None else ("noticed",)))
     if workload.hold or workload.deactivated:
         return ("set_aside",)
     if workload.not_before is not None:

@@ -65,7 +65,7 @@ class World:
     """The preemptors of `victims` that exist, in whatever state they are."""
 
     written: Tree | None = None
-    """The tree as it is written, of which `tree` is in force; None: it is the same at any time."""
+    """The tree as it is written, of which `tree` is in force; None: no group says what is different for a time."""
     spent: Spent = field(default_factory=lambda: NONE_SPENT)
     """The budgets that are spent; `tree` has what follows from them."""
     budgets_used: BudgetsUsed = field(default_factory=dict)
@@ -95,7 +95,7 @@ class World:
 
     def with_tree(self, tree: DatedTree) -> "World":
         """Return this world with another tree, as it is in force."""
-        is_timed = tree.border is not None or tree.in_force is not tree.written
+        is_timed = any(group.overrides or group.windows for group in tree.written.groups.values())
         written = tree.written if is_timed else None
         return replace(self, tree=tree.in_force, written=written, spent=NONE_SPENT, budgets_used={})
 

@@ -77,6 +77,8 @@ class LeafSnapshot:
     """Those of `admitted` whose pods are not all ready; empty where the leaf does not wait for pods."""
     without_place: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready, whether or not the leaf waits for that."""
+    noticed: tuple[Workload, ...]
+    """Those of `admitted` that have notice of their eviction."""
     ending: tuple[tuple[Workload, RunEnd], ...]
     """Those of `admitted` whose run time is over, or so soon that notice of it is due."""
     with_turn: tuple[Workload, ...]
@@ -154,6 +156,7 @@ def build_leaf(  # noqa: PLR0913
         evicting=workload_set.evicting,
         unready=workload_set.unready if head.startup.wait_for_pods_ready else (),
         without_place=workload_set.unready,
+        noticed=workload_set.noticed,
         ending=ending,
         with_turn=workload_set.with_turn,
         claims=claims,

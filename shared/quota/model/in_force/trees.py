@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
+from shared.api.durations import earlier
+from shared.api.json.reading import write_moment
 from shared.quota.model.in_force.amendments import amendments_after, group_in_force
 from shared.quota.model.tree import Group, Tree
 
@@ -24,7 +27,10 @@ def next_border(tree: Tree, now: datetime) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class DatedTree:
-    """A tree as it is `written`, and the one that is in force of it from `since` until before `border`."""
+    """A tree as it is `written`, and the one that is in force of it from `since` until before `border`.
+
+    A moment at which notice of a border is due is one, too.
+    """
 
     written: Tree
     in_force: Tree
@@ -34,7 +40,9 @@ class DatedTree:
     @classmethod
     def at(cls, written: Tree, now: datetime) -> "DatedTree":
         """Return what is in force at `now`."""
-        return cls(written, tree_in_force(written, now), now, next_border(written, now))
+        due = (each for group in _timed(written) for each in _notices_due(group, now) if each > now)
+        moments = (*due, next_border(written, now))
+        return cls(written, tree_in_force(written, now), now, min(filter(None, moments), default=None))
 
     def holds(self, now: datetime) -> bool:
         """Return whether this is still what is in force. A clock that went back ends it, too."""
@@ -48,3 +56,29 @@ def _timed(tree: Tree) -> Iterator[Group]:
 def _borders(group: Group, now: datetime) -> Iterator[datetime]:
     for amendment in amendments_after(group, now):
         yield amendment.start if now < amendment.start else amendment.end
+
+
+class Announcement(NamedTuple):
+    """A border of which notice is due, and what begins or ends then."""
+
+    at: datetime
+    said: str
+
+
+def announced(tree: Tree, since: datetime, now: datetime) -> list[Announcement]:
+    """Return the borders after `since` of which notice is due by `now`, the nearest first, each moment once."""
+    found: dict[datetime, str] = {}
+    for group in _timed(tree):
+        for amendment in amendments_after(group, since):
+            before = amendment.said.notice_before
+            for at, word in ((amendment.start, "begins"), (amendment.end, "ends")):
+                if before and since < at and earlier(at, before) <= now:
+                    found.setdefault(at, f"{amendment.field} of group {group.name!r} {word} at {write_moment(at)}")
+    return [Announcement(at, found[at]) for at in sorted(found)]
+
+
+def _notices_due(group: Group, now: datetime) -> Iterator[datetime]:
+    for amendment in amendments_after(group, now):
+        for border in (amendment.start, amendment.end):
+            if amendment.said.notice_before:
+                yield earlier(border, amendment.said.notice_before)

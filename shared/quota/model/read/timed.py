@@ -1,7 +1,7 @@
 """Read the overrides and windows of a QuotaGroup; one whose times cannot be read is left out, and reported."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from shared.api.json.reading import read_time
 from shared.api.json.unread import BAD_FIELD, BAD_SCHEDULE, UNKNOWN_ZONE, Unread
@@ -20,7 +20,7 @@ def overrides_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Override
         start, end = _moment(each.start, f"{field}.from", found), _moment(each.until, f"{field}.until", found)
         said = _said(each, field, found)
         if start is not None and end is not None:
-            yield Override(start, end, *said, each.reason)
+            yield Override(start, end, *said, each.reason, _notice_before(each, field, found))
 
 
 def windows_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Window]:
@@ -32,7 +32,7 @@ def windows_of(spec: QuotaGroupSpec, found: list[Unread]) -> Iterator[Window]:
         schedule = _schedule(each.schedule, f"{field}.schedule", found)
         said = _said(each, field, found)
         if duration is not None and zone is not None and schedule is not None:
-            yield Window(schedule, duration, zone, *said, each.reason)
+            yield Window(schedule, duration, zone, *said, each.reason, _notice_before(each, field, found))
 
 
 def _said(
@@ -41,6 +41,10 @@ def _said(
     quotas = entries_of(each.quotas, f"{field}.quotas", found)
     stop_policy = word_of(each.stop_policy, WRITTEN_POLICIES, f"{field}.stopPolicy", found)
     return quotas, stop_policy, read_budgets(each.budgets, f"{field}.budgets", found)
+
+
+def _notice_before(each: OverrideSpec | WindowSpec, field: str, found: list[Unread]) -> timedelta:
+    return duration_of(each.notice_before, f"{field}.noticeBefore", found) or timedelta()
 
 
 def _moment(text: str, field: str, found: list[Unread]) -> datetime | None:

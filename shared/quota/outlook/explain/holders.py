@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.reclaim.notice import evict_at, is_early
+from shared.quota.decide.reclaim.notices.notice import evict_at, is_early
 from shared.quota.decide.reclaim.victim_search import graced_until
 from shared.quota.decide.recycling_order import RunningWorkload, freed_by
 from shared.quota.decide.state.eviction_plan import Victim

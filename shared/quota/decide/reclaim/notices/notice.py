@@ -46,7 +46,7 @@ class Notices:
 def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves: Iterable[str]) -> Notices:
     """Remove victims that cannot be evicted yet from the plan, and give notice where it is due.
 
-    `leaves`: where a notice comes before an eviction.
+    `leaves`: where some have notice, or get it of the end of their run time.
     """
     told: set[WorkloadId] = set()
     notices: list[Notice] = []
@@ -65,8 +65,8 @@ def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves
     told.update(each.id for each in (*evictions.forced, *evictions.victims))
     for name in sorted(leaves):
         notices.extend(_of_ends(usage.snapshot.leaves[name], told, usage.now))
-    running = (each for name in sorted(leaves) for each in usage.snapshot.leaves[name].admitted)
-    withdrawn = (each for each in running if each.notice is not None and each.id not in told)
+    noticed = (each for name in sorted(leaves) for each in usage.snapshot.leaves[name].noticed)
+    withdrawn = (each for each in noticed if each.id not in told)
     return Notices(tuple(notices), tuple(withdrawn))
 
 
