@@ -17,12 +17,15 @@ class AdmissionChecks:
 
     def __init__(self, manifests: Iterable[Manifest], made: Conversion) -> None:
         self._made = made
-        self._controllers: Mapping[str, str] = {each.name: _controller_of(each) for each in manifests}
+        self._manifests = tuple(manifests)
+        self._controllers: Mapping[str, str] = {each.name: _controller_of(each) for each in self._manifests}
+        self._named: set[str] = set()
 
     def note_of_queue(self, manifest: Manifest, group: str) -> None:
         """Note what becomes of each check of a ClusterQueue, whose group has this name."""
         spec = manifest.body.get("spec") or {}
         for field, name, flavors in _named_in(spec):
+            self._named.add(name)
             controller = self._controllers.get(name, "")
             if controller.startswith(_PART_OF_KUEUE):
                 text = f"{name} is left out: {controller} is a part of Kueue, and no part of Quotree does the same"
@@ -34,6 +37,12 @@ class AdmissionChecks:
                 )
                 text += f". It holds on every flavor, not on {flavors} alone" if flavors else ""
             self._made.note(manifest, f"spec.{field}", text)
+
+    def note_unnamed(self) -> None:
+        """Note which checks no ClusterQueue names: nothing becomes of them."""
+        for manifest in self._manifests:
+            if manifest.name not in self._named:
+                self._made.note(manifest, "", "is left out: no ClusterQueue in the files names it")
 
 
 def _controller_of(manifest: Manifest) -> str:

@@ -49,8 +49,10 @@ def convert_kueue(manifests: Sequence[Manifest], made: Conversion) -> None:
             of_kind.setdefault(each.kind, []).append(each)
     check_unique(each for found in of_kind.values() for each in found)
     names = convert_flavors(of_kind.get("ResourceFlavor", ()), made)
-    tree = _CohortTree(made, names, AdmissionChecks(of_kind.get(_CHECK, ()), made))
+    checks = AdmissionChecks(of_kind.get(_CHECK, ()), made)
+    tree = _CohortTree(made, names, checks)
     leaves = [tree.add_queue(each) for each in of_kind.get("ClusterQueue", ())]
+    checks.note_unnamed()
     for manifest in of_kind.get("Cohort", ()):
         tree.add_cohort(manifest)
     tree.set_parents()

@@ -68,6 +68,14 @@ def test_admission_check_becomes_a_gate_or_is_named_as_lost(
     assert expected in note
 
 
+def test_admission_check_that_no_queue_names_is_named_as_lost(tmp_path: Path) -> None:
+    checks = "".join(kueue("AdmissionCheck", name, {"controllerName": "example.com/any"}) for name in ("used", "spare"))
+    made = Converted(tmp_path, checks + queue("vision", admissionChecks=["used"]) + local_queue("web", "vision"))
+    assert [note.split(": ", 1)[1] for note in made.notes if "spare" in note] == [
+        "AdmissionCheck/spare: is left out: no ClusterQueue in the files names it"
+    ]
+
+
 @pytest.mark.parametrize("version", ["kueue.x-k8s.io/v1beta1", KUEUE])
 def test_cohort_is_named_alike_in_both_versions(tmp_path: Path, version: str) -> None:
     made = Converted(tmp_path, queue("vision", "labs", version))
