@@ -20,6 +20,7 @@ from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate.run import advance
 from tests.prove.rest.accounted import AccountedLife
 from tests.prove.rest.at_rest import STATED, unrest
+from tests.prove.rest.borders import without_notice, wrong_borders
 from tests.prove.rest.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
 from tests.prove.worlds.world import ClosedWorld
 from tests.shared.quota.judgement import Judgement, Promise
@@ -35,6 +36,7 @@ MANY_EVICTIONS = 8
 def flaws(world: ClosedWorld) -> Iterator[str]:
     """What is wrong with that world's life; each line starts with the kind of flaw."""
     try:
+        yield from wrong_borders(world)
         yield from _of_life(world, live(world))
         yield from (f"simulated: {found}" for found in _of_life(simulated(world), simulate(world)))
     except Exception as problem:
@@ -54,7 +56,7 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
         missed = could_start
         for found in transgressions(last.snapshot, last.plan):
             yield f"cycle {last.number}: {found}"
-        yield from (f"cycle {last.number}: {found}" for found in _forgotten(last))
+        yield from (f"cycle {last.number}: {found}" for found in (*_forgotten(last), *without_notice(last)))
         for start in last.plan.starts:
             overtaken.pop(start.workload.key, None)
         overtaken.update(_overtaken(last))
@@ -150,7 +152,7 @@ def simulated(world: ClosedWorld) -> ClosedWorld:
         replace(life, arrives=0, leaves=None, stops_in=1, ready_in=0, runs_for=None, reordered=None)
         for life in world.lives
     )
-    groups = (replace(group, overrides=()) for group in tree_in_force(world.tree, EPOCH).groups.values())
+    groups = (replace(group, overrides=(), windows=()) for group in tree_in_force(world.tree, EPOCH).groups.values())
     return replace(world, tree=Tree.of(groups), lives=lives, losses=(), edits=(), resizes=(), cordons=())
 
 

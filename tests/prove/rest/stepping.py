@@ -232,7 +232,9 @@ def engine_world(world: ClosedWorld, life: Life, now: datetime) -> World:
     given = tuple((key.flavor, key.resource, amount + closed[key]) for key, amount in life.capacity.items())
     settings = replace(world.settings, capacity=given)
     engine = World.of(tree_in_force(life.tree, now), world.flavors, life.work.values(), settings=settings)
-    return replace(engine, over_since=life.over_since, largest_nodes=dict(life.sizes))
+    is_timed = any(group.overrides or group.windows for group in life.tree.groups.values())
+    written = life.tree if is_timed else None
+    return replace(engine, over_since=life.over_since, largest_nodes=dict(life.sizes), written=written)
 
 
 def carry_out(world: ClosedWorld, life: Life, plan: Plan, now: datetime) -> None:

@@ -13,7 +13,8 @@ def with_counts_and_percents(dice: Dice, world: ClosedWorld) -> ClosedWorld:
     """The same; some with counts, some with percents where nothing edits them. Drawn last: the rest stays."""
     if dice.chance(12):
         world = _counted(world, drawn_counts(dice, world.tree))
-    if dice.chance(12) and not world.edits and not any(group.overrides for group in world.tree.groups.values()):
+    is_timed = any(group.overrides or group.windows for group in world.tree.groups.values())
+    if dice.chance(12) and not world.edits and not is_timed:
         world = replace(world, tree=with_percents(dice, world.tree))
     return world
 

@@ -41,6 +41,7 @@ from shared.quota.model.tree import (
 from shared.quota.model.workload import Admission, PodSet, Workload
 from shared.resources import FlavorResource, read_amount, write_quantity
 from tests.builders import in_main
+from tests.prove.worlds.timed_manifests import read_timed, write_timed
 from tests.prove.worlds.world import ClosedWorld, Edit, Life, Loss, Resize
 
 Manifest = dict[str, Any]
@@ -138,16 +139,16 @@ def _read(quantities: Mapping[str, str] | None) -> dict[str, int]:
     return {resource: read_amount(resource, text) for resource, text in (quantities or {}).items()}
 
 
+def _write_entry(entry: Entry) -> Manifest:
+    limits = {text: _write_limit(entry, name) for name, text in WRITTEN.items() if entry.named(name)}
+    return {"flavor": entry.flavor} | limits
+
+
 def _group(group: Group) -> Manifest:
-    quotas = [
-        {"flavor": entry.flavor}
-        | {text: _write_limit(entry, name) for name, text in WRITTEN.items() if entry.named(name)}
-        for entry in group.quotas
-    ]
     spec = {
         "parent": group.parent,
         "isParent": group.is_parent,
-        "quotas": quotas,
+        "quotas": [_write_entry(entry) for entry in group.quotas],
         "allowLending": group.allow_lending,
         "flavorFungibility": {
             "whenCanBorrow": group.when_can_borrow.value,
@@ -158,6 +159,7 @@ def _group(group: Group) -> Manifest:
         "stopPolicy": group.stop_policy.value,
         "reclaim": _overrides(group.reclaim),
     } | _run_time(group)
+    spec |= write_timed(group, _write_entry)
     return _object("quotree.dev/v1alpha1", "QuotaGroup", group.name, spec)
 
 
@@ -321,6 +323,7 @@ def _duration(text: str) -> timedelta:
 def _read_group(manifest: Manifest) -> Group:
     spec = manifest["spec"]
     entries = (_read_entry(each) for each in spec["quotas"])
+    overrides, windows = read_timed(spec)
     return Group(
         manifest["metadata"]["name"],
         parent=spec["parent"],
@@ -337,6 +340,8 @@ def _read_group(manifest: Manifest) -> Group:
         stop_policy=StopPolicy(spec["stopPolicy"]),
         reclaim=_read_overrides(spec["reclaim"]),
         max_run_time=_read_run_time(spec, "maxRunTime"),
+        overrides=overrides,
+        windows=windows,
     )
 
 

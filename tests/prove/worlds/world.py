@@ -31,6 +31,7 @@ from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.random_draw import Dice
 from tests.prove.worlds.requesters import by_requester, with_order
+from tests.prove.worlds.windows import opening_minutes
 from tests.shared.quota.reference_inputs import EPOCH
 
 STEP = timedelta(seconds=10)
@@ -126,6 +127,12 @@ class ClosedWorld:
                 *(cordon.at for cordon in self.cordons),
                 *(each.at for each in self.resizes),
                 *(-(-(each.end - EPOCH) // STEP) for group in self.tree.groups.values() for each in group.overrides),
+                *(
+                    -(-(minute + each.duration - EPOCH) // STEP)
+                    for group in self.tree.groups.values()
+                    for each in group.windows
+                    for minute in opening_minutes(each)
+                ),
             ]
         )
 
