@@ -15,6 +15,7 @@ from dashboard.http.stream import FrameSource, stream
 from dashboard.live.recorded_reasons import last_recorded
 from dashboard.live.served_reasons import served_division, served_explanation
 from dashboard.view.pages.accounts import accounts
+from dashboard.view.pages.ahead import ahead
 from dashboard.view.pages.edits import Edits
 from dashboard.view.pages.group import UnknownName, group_page
 from dashboard.view.pages.nodes import flavor_list, node_slice
@@ -45,7 +46,7 @@ class Routes:
         self._start = static_files.behind_proxy(start) if guard.is_behind_proxy else start
         self._quick = ThreadPoolExecutor(2, thread_name_prefix="pages")
         self._slow = ThreadPoolExecutor(1, thread_name_prefix="questions")
-        """Remedies and what-if: one at a time, and no list waits for them."""
+        """Remedies, forecasts and what-if: one at a time, and no list waits for them."""
 
     def application(self) -> web.Application:
         """Return the application, with every request checked by the guard."""
@@ -55,6 +56,7 @@ class Routes:
         app.router.add_get("/api/stream", self._stream)
         app.router.add_get("/api/overview", self._overview)
         app.router.add_get("/api/group", self._group)
+        app.router.add_get("/api/ahead", self._ahead)
         app.router.add_get("/api/queue", self._queue)
         app.router.add_get("/api/workload", self._workload)
         app.router.add_get("/api/nodes", self._nodes)
@@ -81,6 +83,10 @@ class Routes:
         frame = self._frames.latest
         division = await served_division(self._client, name) if frame.outlook is None else ()
         return await _in(self._quick, partial(group_page, frame, name, key, self._frames.history, division))
+
+    async def _ahead(self, request: web.Request) -> web.Response:
+        name, key = request.query.get("name", ""), _key(request)
+        return await _in(self._slow, partial(ahead, self._frames.latest, name, key))
 
     async def _overview(self, request: web.Request) -> web.Response:
         return await _in(self._quick, partial(overview, self._frames.latest, _key(request), self._frames.history))

@@ -14,6 +14,7 @@ from tests.browser.worlds import (
     REVERSED,
     SCRIPT,
     accounted,
+    declared,
     hostile,
     organisation,
     past_of_organisation,
@@ -394,6 +395,19 @@ def test_remedies_about_many_other_workloads_are_folded(strict: Strict) -> None:
         folded.click(timeout=30_000)
         expect(page.locator(".remedies").get_by_text("when ns/index of search ends")).to_be_visible()
         assert page.locator(".remedies > li").count() < 8
+
+
+def test_a_group_shows_its_expected_use_of_the_coming_day_or_says_why_not(strict: Strict) -> None:
+    with shown(declared()) as dashboard:
+        page = strict.open(dashboard.address)
+        _go(page, "#/group/vision-train")
+        picture = page.get_by_role("img", name=re.compile("^Expected use of default.gpu by vision-train, from"))
+        expect(picture).to_be_visible()
+        expect(picture.locator("path.series")).to_have_count(3)
+        expect(page.get_by_text("It lies between the two curves in 80 % of the cases.")).to_be_visible()
+        _go(page, "#/group/search")
+        expect(page.get_by_text("Not known: more than half of what its workloads use")).to_be_visible()
+        expect(page.get_by_role("img", name=re.compile("^Expected use"))).to_have_count(0)
 
 
 def test_the_slider_shows_what_groups_say_at_each_border_of_the_week(strict: Strict) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from dashboard.view.frame import Frame
+from shared.api.owner_settings import OwnRunTime
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.periods import milliseconds
@@ -62,6 +63,17 @@ def timed() -> Frame:
     tree = tree.with_group(replace(tree["ads"], overrides=(release,)))
     tree = tree.with_group(replace(tree["language"], windows=(night,)))
     return frame_of(world(_ORGANISATION, ()).with_tree(DatedTree.at(tree, NOW)))
+
+
+def declared() -> Frame:
+    """The organisation, of whose workloads all but those of production say how long they run."""
+    every = [each for workloads in _organisation().workload_sets.values() for each in workloads.by_id.values()]
+    changes = [
+        (each, replace(each, run_time=OwnRunTime(timedelta(hours=3))))
+        for each in every
+        if each.group not in {"search", "ads"}
+    ]
+    return frame_of(_organisation().with_changes(changes))
 
 
 def accounted() -> Frame:

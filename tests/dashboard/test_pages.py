@@ -1,6 +1,7 @@
 """What the pages are told, computed from worlds made here; the numbers and sentences are those of the command line."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -9,18 +10,20 @@ from dashboard.http.stream import event
 from dashboard.view.frame import Frame
 from dashboard.view.history import History
 from dashboard.view.lending import pools_of
+from dashboard.view.pages.ahead import ahead
 from dashboard.view.pages.group import UnknownName, group_page
 from dashboard.view.pages.nodes import flavor_list, node_slice
 from dashboard.view.pages.workload import workload_page
 from dashboard.view.queue import Order, Part, slice_of
 from dashboard.view.tree import TreeLines
 from shared.api.conditions import Condition
+from shared.api.owner_settings import OwnRunTime
 from shared.api.quotagroup import QuotaGroupStatus, QuotaStatus, WorkloadCounts
 from shared.quota.measure.division_table import division_tables, table_as_data
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.resources import FlavorResource
-from tests.builders import after, evicting, pending, running, world
+from tests.builders import NOW, after, evicting, pending, running, world
 from tests.dashboard.site import frame_of
 
 GPU_KEY = FlavorResource("default", "gpu")
@@ -45,6 +48,19 @@ def _busy() -> Frame:
 
 def _rows(lines_by_name: dict[str, bytes]) -> dict[str, object]:
     return {name: msgspec.json.decode(line) for name, line in lines_by_name.items()}
+
+
+def test_expected_use_is_drawn_where_enough_is_known_and_says_why_not() -> None:
+    lasting = replace(running("vision", 1, "v"), run_time=OwnRunTime(timedelta(hours=2)))
+    found = ahead(frame_of(world(TREE, [lasting])), "vision", GPU_KEY)
+    assert (len(found["times"]), found["times"][0], found["most"][0], found["most"][-1]) == (49, NOW.timestamp(), 1, 0)
+    assert found["text"] == (
+        "It lies between the two curves in 80 % of the cases. Nothing else comes: what came of late is not known."
+    )
+    unknown = ahead(_busy(), "nlp", GPU_KEY)
+    assert (unknown["times"], unknown["text"][:10]) == ([], "Not known:")
+    few_rights = ahead(frame_of(world(TREE, [lasting]), complete=False), "vision", GPU_KEY)
+    assert few_rights["text"] == "That is computed from all workloads and nodes, which you cannot see."
 
 
 def test_line_has_the_numbers_of_the_group_as_text_and_amounts() -> None:

@@ -1,10 +1,10 @@
 // A group's page: its numbers for one flavor and resource, their past, its workloads, and how its runtime comes about.
 
-import { ask, Refused } from "../api.js";
+import { ask, Refused, Unreachable } from "../api.js";
 import { groupAddress } from "../address.js";
 import { drawnBar, legend } from "../parts/bar.js";
 import { chart } from "../parts/chart.js";
-import { card, el, link, name, put, table, throttled } from "../parts/dom.js";
+import { card, el, link, name, put, setText, table, throttled } from "../parts/dom.js";
 import { tryEdits } from "../parts/effects.js";
 import { flow } from "../parts/flow.js";
 import { keyChoice } from "../parts/key_choice.js";
@@ -13,6 +13,9 @@ import { keyOf } from "../store.js";
 
 const WORDS = ["min", "effectiveMin", "guarantee", "ceiling", "weight", "request", "demand", "used", "nonPreemptible", "charge", "runtime", "borrowed", "lendable"];
 const HEADLINES = [["used", "Used"], ["runtime", "Runtime"], ["min", "Min"], ["borrowed", "Borrowed"]];
+
+/** So long a picture of the coming day is shown before it is computed again. */
+const AHEAD_LASTS = 60000;
 
 const UNSEEN = "That is computed from all workloads and nodes, which you cannot see.";
 
@@ -101,7 +104,10 @@ export function groupPage(store, address) {
   const choice = keyChoice(store, address.key);
   const past = chart();
   const pastCard = card("Use over time", past.node, hint("Kept by the dashboard's process since it began."));
+  const coming = chart();
+  const assumed = hint("computing …");
   const lists = el("div", {});
+  let foreseen = "";
   let shownLists = null;
   let edited = null;
   let drawn = "";
@@ -136,6 +142,31 @@ export function groupPage(store, address) {
     });
   };
 
+  const drawAhead = async (key) => {
+    let found;
+    try {
+      found = await ask("ahead", { name: group, key });
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+      foreseen = "";
+      return;
+    }
+    if (key !== store.key(address.key)) return;
+    coming.node.hidden = !found.times.length;
+    setText(assumed, found.text);
+    if (coming.node.hidden) return;
+    coming.show({
+      label: `Expected use of ${key} by ${group}`,
+      unit: found.unit,
+      times: found.times.map((each) => each * 1000),
+      series: [
+        { name: "at least", kind: "area", values: found.least },
+        { name: "in the middle", kind: "solid", values: found.middle },
+        { name: "at most", kind: "dashed", values: found.most },
+      ],
+    });
+  };
+
   const update = throttled(async () => {
     choice.update();
     const key = store.key(address.key);
@@ -156,6 +187,10 @@ export function groupPage(store, address) {
     if (text !== drawn) draw(page, key);
     drawn = text;
     drawPast(history, key);
+    const wanted = `${key} ${Math.floor(Date.now() / AHEAD_LASTS)}`;
+    if (wanted === foreseen) return;
+    foreseen = wanted;
+    void drawAhead(key);
   }, 1000);
 
   const node = el(
@@ -165,7 +200,7 @@ export function groupPage(store, address) {
     top,
     sums,
     below,
-    el("div", { class: "cards" }, pastCard, card("Who lends to whom", lending)),
+    el("div", { class: "cards" }, pastCard, card("Who lends to whom", lending), card("Expected use over the coming day", coming.node, assumed)),
     lists,
     card("How its runtime comes about", runtime),
     card("What if its min were different?", edit),

@@ -105,7 +105,7 @@ class Forecast:
         """`wanted`: the workloads that are asked for; None: all that wait."""
         self._now = given.now
         self._places = _places(given)
-        self._expectations = _expectations(given, known)
+        self._expectations = expectations_in(given, known)
         admitted = (each for leaf in given.leaves.values() for each in leaf.admitted)
         self._endless = sum(each.id not in self._expectations for each in admitted)
         asked = self._places if wanted is None else wanted
@@ -140,7 +140,8 @@ class Forecast:
         return self._endless > 0 or any(each not in self._expectations for each in self._places)
 
 
-def _expectations(given: Snapshot, known: RunTimes) -> Expectations:
+def expectations_in(given: Snapshot, known: RunTimes) -> Expectations:
+    """Return what is known of the runs of all workloads."""
     found = {}
     for name, workloads in given.world.workload_sets.items():
         leaf = given.leaves.get(name)

@@ -118,27 +118,46 @@ def _in_order(
         heappush(ends, (later(now, run_times[workload.id]), workload.id, workload.request))
 
 
+class MomentAhead(NamedTuple):
+    """A moment of a run. `any_came`: whether workloads have come that were drawn; `is_last_step`: no step is left."""
+
+    moment: Moment
+    any_came: bool
+    is_last_step: bool
+
+
 def run_ahead(start: Beginning, wanted: Collection[WorkloadId], steps: RunSteps) -> RunAhead:
     """Run the engine ahead until all `wanted` have started, for at most so many steps."""
     given = start.given
-    run_times, until = _drawn(given, start.expectations, steps.run), later(given.now, FARTHEST)
-    found, left, coming = RunAhead(given, start.expectations), set(wanted), _Coming(start, run_times, steps)
-    taken = _cycle(given)
-    if taken > steps.most:
+    run_times, until = drawn_run_times(given, start.expectations, steps.run), later(given.now, FARTHEST)
+    found, left = RunAhead(given, start.expectations), set(wanted)
+    if _cycle(given) > steps.most:
         found.cut_short(given, run_times, until)
         return found
-    timeline = Timeline(given.world, given.now, run_times, given, start.cache.copy())
-    for moment in timeline.live(coming.events(until), until, parts=PARTS):
-        found.record(moment, any_came=coming.count > 0)
+    for moment, any_came, is_last_step in moments_ahead(start, run_times, steps, until):
+        found.record(moment, any_came=any_came)
         left -= {each.workload.id for plan in moment.plans for each in plan.starts}
         if not left:
             break
+        if is_last_step:
+            found.cut_short(moment.snapshot, run_times, until)
+    return found
+
+
+def moments_ahead(
+    start: Beginning, run_times: dict[WorkloadId, timedelta], steps: RunSteps, until: datetime
+) -> Iterator[MomentAhead]:
+    """Yield each moment of a run, until no step is left. `run_times`: receives those of what comes."""
+    given, coming = start.given, _Coming(start, run_times, steps)
+    taken = _cycle(given)
+    timeline = Timeline(given.world, given.now, run_times, given, start.cache.copy())
+    for moment in timeline.live(coming.events(until), until, parts=PARTS):
         cycle = _cycle(moment.snapshot)
         taken += cycle + sum(cycle + len(plan.starts) + len(plan.evictions) for plan in moment.plans)
-        if max(taken, coming.count) >= steps.most:
-            found.cut_short(moment.snapshot, run_times, until)
-            break
-    return found
+        is_last_step = max(taken, coming.count) >= steps.most
+        yield MomentAhead(moment, coming.count > 0, is_last_step)
+        if is_last_step:
+            return
 
 
 def _cycle(given: Snapshot) -> int:
@@ -174,7 +193,8 @@ class _Coming:
             self.count += 1
 
 
-def _drawn(given: Snapshot, expectations: Expectations, run: int) -> dict[WorkloadId, timedelta]:
+def drawn_run_times(given: Snapshot, expectations: Expectations, run: int) -> dict[WorkloadId, timedelta]:
+    """Return how long each workload runs in one of the runs; those of unknown run time are not in it."""
     drawn: dict[WorkloadId, timedelta] = {}
     for workloads in given.world.workload_sets.values():
         for workload in workloads.by_id.values():
