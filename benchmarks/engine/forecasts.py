@@ -9,8 +9,11 @@ batch systems do; `none`, nothing is declared, and past runs tell alone. The run
 known, as the status of their group has them (docs/specification.md §9.8); nothing of those that run or wait is.
 
 Coverage: how many start within their interval, of those that a forecast is given for and that start in the trace. By
-terciles of how much cpu they request. Error: the median distance of the middle of the interval from the start, beside
-that of the trivial forecast "those before it in its group, over its group's starts per hour in the last 24 hours".
+terciles of how much cpu they request (`--size`). Error: the median distance of the middle of the interval from the
+start, beside that of the trivial forecast "those before it in its group, over its group's starts per hour in the last
+24 hours".
+
+`--trace`, `--mapping` and `--tree` name another table of jobs, as `quotree replay` takes them.
 
 `--cost`: instead, the CPU time of one forecast of all that waits in the full cluster "200-groups" of plan_cost, in
 which 10,000 Jobs run or wait, each with an expected run time of 10 minutes to 2 hours.
@@ -49,7 +52,6 @@ from tests.builders import after
 
 ROOT: Final = Path(__file__).parents[2]
 TRACE: Final = ROOT / "dev" / "openb" / "data" / "openb_pods.csv"
-SIZE: Final = "cpu"
 CAPACITY: Final = "default:cpu=20000,default:memory=80Ti,default:nvidia.com/gpu=30"
 GATHERED: Final = timedelta(seconds=1)
 OVER: Final = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
@@ -156,10 +158,10 @@ def _ask(
         yield Asked(workload, snapshot.now, foreseen, seen.trivial(workload.group, before, snapshot.now))
 
 
-def report(asked: Sequence[Asked], started: Mapping[WorkloadId, datetime]) -> None:
+def report(asked: Sequence[Asked], started: Mapping[WorkloadId, datetime], size: str) -> None:
     """Print coverage and errors: of all, and by terciles of size."""
     judged = [each for each in asked if each.workload.id in started]
-    ordered = sorted(judged, key=lambda each: (each.workload.request.get(SIZE, 0), each.workload.key, each.at))
+    ordered = sorted(judged, key=lambda each: (each.workload.request.get(size, 0), each.workload.key, each.at))
     third = -(-len(ordered) // 3)
     parts = [ordered[at * third : (at + 1) * third] for at in range(3)]
     titles = ("asked", "given", "covered", "error", "trivial", "both", "wait")
@@ -221,17 +223,19 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=400)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--capacity", default=CAPACITY)
+    parser.add_argument("--trace", type=Path, default=TRACE)
+    parser.add_argument("--mapping", type=Path, default=ROOT / "docs" / "replay" / "openb-mapping.yaml")
+    parser.add_argument("--tree", type=Path, default=ROOT / "docs" / "replay" / "openb-tree.yaml")
+    parser.add_argument("--size", default="cpu", help="the resource by whose amount terciles are")
     parser.add_argument("--cost", action="store_true")
     chosen = parser.parse_args()
     if chosen.cost:
         measure_cost(chosen.steps)
         return
-    mapping = load_settings(ROOT / "docs" / "replay" / "openb-mapping.yaml", LogMapping)
-    log = declared(busy_part(read_table(str(TRACE), mapping)), chosen.error)
-    question = read_question(
-        read_manifests([str(ROOT / "docs" / "replay" / "openb-tree.yaml")]), read_settings(None, [chosen.capacity])
-    )
-    report(*asked_in(log, question.world_at(log.begin), chosen.samples, chosen.steps))
+    mapping = load_settings(chosen.mapping, LogMapping)
+    log = declared(busy_part(read_table(str(chosen.trace), mapping)), chosen.error)
+    question = read_question(read_manifests([str(chosen.tree)]), read_settings(None, [chosen.capacity]))
+    report(*asked_in(log, question.world_at(log.begin), chosen.samples, chosen.steps), chosen.size)
 
 
 if __name__ == "__main__":
