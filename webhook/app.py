@@ -93,8 +93,8 @@ class Webhook:
             ]
             await self._holder.first_shown()
             await self._paths.known.wait()
-            server = Server(self._endpoints, self._metrics)
             listen = self._settings.listen
+            server = Server(self._endpoints, self._metrics, listen.max_waiting)
             async with server.listening(listen.host, listen.port, self._holder.listener()) as port:
                 log.info("Listening", host=listen.host, port=port)
                 tasks.append(group.create_task(self._report_sync(), name="report sync"))

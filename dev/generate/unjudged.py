@@ -37,6 +37,13 @@ UNJUDGED: Final = (
         "tests/webhook/http/test_handler.py",
     ),
     Unjudged(
+        "TooManyReviews",
+        "More reviews wait in this replica than `webhook.maxWaiting`.",
+        "Nothing: clients of Kubernetes try again after a second. If it lasts, "
+        "[add replicas](alerts.md#quotreewebhookisoverloaded).",
+        "tests/webhook/http/test_overload.py",
+    ),
+    Unjudged(
         "Unreadable",
         "A field of the object has another type than it has in Kubernetes.",
         "Correct the field that the sentence names.",

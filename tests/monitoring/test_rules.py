@@ -48,6 +48,15 @@ COURSES: Final = {
         (20, 25, 60, 65),
         {},
     ),
+    "QuotreeWebhookIsOverloaded": Course(
+        {
+            'quotree_webhook_refusals_total{rule="TooManyReviews", route="/jobs"}': "0x10 0+9x15 135x30",
+            'quotree_webhook_refusals_total{rule="NeverFits", route="/jobs"}': "0+9x60",
+        },
+        (5, 12, 45),
+        (20, 25),
+        {},
+    ),
     "QuotreeCertificateExpires": Course(
         {"quotree_webhook_certificate_expiry_timestamp_seconds": "604800x40 9604800x20"}, (5, 50), (20, 39), {}
     ),

@@ -127,7 +127,7 @@ class AdmissionSetup:
         port, health = self.ports.take(), self.ports.take()
         wishes = {
             "connection": {"kubeconfig": str(self.control_plane.kubeconfig)},
-            "listen": {"host": "127.0.0.1", "port": port},
+            "listen": {"host": "127.0.0.1", "port": port, **settings.pop("listen", {})},
             "health": {"host": "127.0.0.1", "port": health},
             "log": {"level": "info", "form": "text"},
             "reconcilerUser": RECONCILER,

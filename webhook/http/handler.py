@@ -49,6 +49,9 @@ JUDGED: Final = ("", "resize", "scale")
 UNKNOWN: Final = "unknown"
 """The metric label for routes of kinds that this process does not govern."""
 NOT_GOVERNED_YET: Final = "NotGovernedYet"
+TOO_MANY_REVIEWS: Final = "TooManyReviews"
+SOON: Final = 1
+"""Seconds after which a refused review may come again; it waits in the client, not here."""
 RETRY_AFTER: Final = 3
 """Seconds. Go's client library asks ten times: longer than a replica takes to start."""
 _ONLY_REVIEWS: Final = "only POST of an AdmissionReview is answered here"
@@ -90,6 +93,17 @@ class Endpoints:
         if content_type.partition(";")[0].strip().lower() != "application/json":
             return self.refuse(415, "the body must be application/json")
         return route
+
+    def refuse_waiting(self, path: str, body: bytes) -> Answer:
+        """Return the response to a review for which too many others wait: the client retries."""
+        try:
+            review = read_review(body)
+        except BadReview as error:
+            return self.refuse(400, str(error))
+        label = path if path in self._routes else UNKNOWN
+        self._metrics.reviews.labels(label, "denied").inc()
+        self._metrics.refusals.labels(label, TOO_MANY_REVIEWS).inc()
+        return Answer(200, write_verdict(review.uid, _too_many_reviews(review)))
 
     async def answer(self, path: str, body: bytes) -> Answer:
         """Return the response to a body on a route that `check` returned."""
@@ -154,6 +168,12 @@ def _not_governed_yet(review: Review) -> Deny:
     message = "cannot be held yet: this replica of the webhook does not govern the kind; try again in a few seconds"
     violation = Violation(NOT_GOVERNED_YET, f"{review.kind.kind}/{review.name}", "", message)
     return Deny((violation,), 429, "TooManyRequests", retry_after=RETRY_AFTER)
+
+
+def _too_many_reviews(review: Review) -> Deny:
+    message = "cannot be judged now: too many reviews wait in this replica of the webhook; try again in a second"
+    violation = Violation(TOO_MANY_REVIEWS, f"{review.kind.kind}/{review.name}", "", message)
+    return Deny((violation,), 429, "TooManyRequests", retry_after=SOON)
 
 
 def _try_again(route: Route, review: Review, reason: str) -> Deny:

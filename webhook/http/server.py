@@ -17,8 +17,9 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from shared.problems import Problem
-from webhook.http.body_budget import MAX_IN_FLIGHT, BodyBudget, BodyInFlight
+from webhook.http.body_budget import BodyBudget, BodyInFlight
 from webhook.http.handler import Answer, Endpoints
+from webhook.http.review_queue import ReviewQueue
 from webhook.metrics import WebhookMetrics
 
 MAX_BODY: Final = 8 << 20
@@ -40,8 +41,8 @@ class Server:
         self,
         endpoints: Endpoints,
         metrics: WebhookMetrics,
+        max_waiting: int,
         patience: timedelta = PATIENCE,
-        max_in_flight: int = MAX_IN_FLIGHT,
         few: int = FEW,
     ) -> None:
         self._endpoints = endpoints
@@ -53,7 +54,8 @@ class Server:
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._idle_since: dict[RequestHandler, float] = {}
-        self._budget = BodyBudget(max_in_flight)
+        self._budget = BodyBudget()
+        self._queue = ReviewQueue(max_waiting)
         self._served: dict[RequestHandler, int] = {}
         """connection -> number of its answered reviews."""
         self._http = web.Server(
@@ -165,6 +167,8 @@ class Server:
         finally:
             # The stream of a closed connection keeps its error, and with that this frame, until garbage is collected.
             chunks.clear()
+        if not await self._queue.turn():
+            return self._endpoints.refuse_waiting(route, whole)
         return await self._endpoints.answer(route, whole)
 
     def _too_large(self) -> Answer:

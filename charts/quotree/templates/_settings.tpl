@@ -35,7 +35,7 @@ kinds: {{- toYaml $kinds | nindent 2 }}
 
 {{- define "quotree.webhook.settings" -}}
 {{- with .Values.webhook -}}
-listen: {port: {{ .port }}}
+listen: {port: {{ .port }}, maxWaiting: {{ .maxWaiting }}}
 health: {port: {{ .healthPort }}}
 metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}

@@ -69,14 +69,17 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    judge: Judge = accept, patience: timedelta = timedelta(seconds=10), few: int = 0
+    judge: Judge = accept,
+    patience: timedelta = timedelta(seconds=10),
+    few: int = 0,
+    max_waiting: int = 100,
 ) -> AsyncIterator[Running]:
     metrics = WebhookMetrics(CollectorRegistry())
     ca = authority()
     holder = CertificateHolder(metrics)
     assert holder.show(leaf(ca))
     endpoints = Endpoints({PATH: Route("batch", "Job", judge)}, metrics, lambda: None)
-    server = Server(endpoints, metrics, patience, few=few)
+    server = Server(endpoints, metrics, max_waiting, patience, few)
     async with server.listening("127.0.0.1", 0, holder.listener()) as port:
         yield Running(port, server, holder, ca)
 
