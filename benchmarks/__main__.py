@@ -13,15 +13,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from benchmarks.results.figures import FIGURES, recorded, table
 from benchmarks.results.machine import commit, conditions, load, today
 from benchmarks.results.programme import ALL, WHOLE, Benchmark
-from benchmarks.results.results import OK, RESULTS, Outcome, Results, merged, read_results, write_results
-
-TRIAL: Final = "a trial"
+from benchmarks.results.results import (
+    ENDED_WELL,
+    OK,
+    RESULTS,
+    TRIAL,
+    Outcome,
+    Results,
+    merged,
+    read_results,
+    write_results,
+)
 
 
 def main() -> int:
@@ -41,7 +49,7 @@ def main() -> int:
     if path:
         write_results(merged(read_results(path), results) if options.names and path.exists() else results, path)
         print(f"written to {path}")
-    return int(any(each.end != OK for each in results.outcomes))
+    return int(any(each.end not in ENDED_WELL for each in results.outcomes))
 
 
 def run_all(chosen: Sequence[Benchmark], *, small: bool) -> Results:
@@ -79,13 +87,13 @@ def _run(benchmark: Benchmark, words: Sequence[str], limit: float, left: Path) -
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Interrupt it, so that it stops its own control plane; kill its group if it does not."""
+    """Interrupt it, so that it stops its own control plane; kill what is left of its group."""
     process.send_signal(signal.SIGINT)
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(20)
-    except subprocess.TimeoutExpired:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    process.wait()
 
 
 if __name__ == "__main__":

@@ -1,23 +1,29 @@
-"""How fast a lender gets its share back: Quotree and Kueue with everything on, and what it costs.
+"""How fast a lender gets its share back while many wait: Quotree and Kueue with everything on, and what it costs.
 
-    python -m benchmarks.reclaims [--jobs 200] [--rounds 1] [quotree] [kueue]
+    python -m benchmarks.reclaims [--jobs 200] [--waiting 10000] [--rounds 1] [--patience 300] [quotree] [kueue]
 
-Two groups of one parent: the lender is promised all that the nodes have, one unit for each Job, the borrower nothing.
-So many Jobs of one unit run in the borrower's group and do not end by themselves; then as many of the lender's are
-created by 20 clients. Each contender gets a control plane of its own (see `benchmarks.starts`). A pod that is evicted
-ends at once.
+Three groups of one parent: the lender is promised all that the nodes have, one unit for each Job, the borrower and the
+crowd nothing. So many Jobs of one unit run in the borrower's group and do not end by themselves, and so many more wait
+in the crowd's; then as many as run are created in the lender's by 20 clients. Each contender gets a control plane of
+its own (see `benchmarks.starts`). A pod that is evicted ends at once.
 
 * the first, the last: from the first creation until the lender's first and last Job are resumed;
 * evictions: how often a Job of the borrower was suspended, and when; needed are as many as the lender has Jobs;
+* freed: when the Job controller had last said that no pod of an evicted Job is left. Nothing can start there before;
+  "behind": how long after the n-th Job's pods had ended the n-th of the lender was resumed, the median and the longest;
 * requests and CPU: as in `benchmarks.starts`, for each Job of the lender, until all was quiet.
+
+What the lender has not got back after `patience` seconds is not waited for.
 """
 
+import argparse
 import asyncio
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from statistics import median
 from typing import Any, Final
 
 from benchmarks.jobs import create_all, job
@@ -52,6 +58,7 @@ CONTENDERS: Final[dict[str, Choose]] = {
 }
 LENDER: Final = "lender"
 BORROWER: Final = "borrower"
+CROWD: Final = "crowd"
 
 
 @dataclass(slots=True)
@@ -63,6 +70,8 @@ class Seen:
     """group -> Job -> when it was first seen resumed, on this process' clock."""
     suspended: dict[str, list[float]] = field(default_factory=dict)
     """group -> when a running Job of it was suspended, likewise."""
+    freed: dict[str, float] = field(default_factory=dict)
+    """suspended Job -> when its status first said that no pod of it is left."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def see(self, changes: Sequence[Change[Job]]) -> None:
@@ -79,20 +88,25 @@ class Seen:
             self.resumed.setdefault(group, {}).setdefault(after.metadata.name, now)
         elif before is not None and not before.spec.suspend:
             self.suspended.setdefault(group, []).append(now)
+        was_resumed = after.metadata.name in self.resumed.get(group, {})
+        if after.spec.suspend and was_resumed and not after.status.active and not after.status.terminating:
+            self.freed.setdefault(after.metadata.name, now)
 
-    async def until_resumed(self, group: str, jobs: int) -> Sequence[float]:
-        """Return when each was first resumed, in order. Raises TimeoutError after ten minutes."""
-        async with asyncio.timeout(PATIENCE):
-            while len(self.resumed.get(group, ())) < jobs:
-                self.changed.clear()
-                await self.changed.wait()
-        return sorted(self.resumed[group].values())
+    async def until_resumed(self, group: str, jobs: int, patience: float = PATIENCE) -> Sequence[float]:
+        """Return when each was first resumed, in order; those of so many seconds, if not all are."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while len(self.resumed.get(group, ())) < jobs:
+                    self.changed.clear()
+                    await self.changed.wait()
+        return sorted(self.resumed.get(group, {}).values())
 
 
 def leaves(jobs: int) -> tuple[Leaf, ...]:
-    """The lender, promised a unit for each Job, and the borrower, promised nothing."""
+    """The lender, promised a unit for each Job, and the others, promised nothing."""
     whole, nothing = {"cpu": str(jobs), "memory": f"{jobs}Gi"}, {"cpu": "0", "memory": "0"}
-    return Leaf(LENDER, "organisation-part", whole), Leaf(BORROWER, "organisation-part", nothing)
+    others = (Leaf(name, "organisation-part", nothing) for name in (BORROWER, CROWD))
+    return Leaf(LENDER, "organisation-part", whole), *others
 
 
 def nodes(jobs: int) -> list[cluster.NodeSpec]:
@@ -110,7 +124,7 @@ def endless_jobs(contender: Contender, group: str, jobs: int) -> list[dict[str, 
     ]
 
 
-async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) -> None:
+async def measure(control_plane: ControlPlane, contender: Contender, jobs: int, waiting: int, patience: float) -> None:
     """Print what it took."""
     async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
         client = Client(connection, timeout=timedelta(minutes=2))
@@ -119,41 +133,51 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int) 
         watching = asyncio.create_task(watch.run())
         await watch.synced.wait()
         await create_all(client, JOBS, endless_jobs(contender, BORROWER, jobs), "default", CLIENTS)
-        await seen.until_resumed(BORROWER, jobs)
+        if len(await seen.until_resumed(BORROWER, jobs)) < jobs:
+            raise RuntimeError(f"{contender.name} has not started what fits")
+        await create_all(client, JOBS, endless_jobs(contender, CROWD, waiting), "default", CLIENTS)
         await asyncio.sleep(5)
         before, spent = requests_answered(control_plane), cpu_spent()
         began = time.perf_counter()
         await create_all(client, JOBS, endless_jobs(contender, LENDER, jobs), "default", CLIENTS)
-        resumed = await seen.until_resumed(LENDER, jobs)
+        resumed = await seen.until_resumed(LENDER, jobs, patience)
         await asyncio.sleep(5)
         answered = requests_answered(control_plane) - before
         costs = {name: (cpu - spent.get(name, 0)) / jobs for name, cpu in cpu_spent().items()}
         watching.cancel()
-    evicted = seen.suspended[BORROWER]
-    place = f"reclaims.{contender.name.lower()}"
-    record(
-        Figure(f"{place}.evictions", len(evicted), at_most=float(jobs)),
-        Figure(f"{place}.last-eviction", evicted[-1] - began, "s"),
-        Figure(f"{place}.first", resumed[0] - began, "s"),
-        Figure(f"{place}.last", resumed[-1] - began, "s"),
-        Figure(f"{place}.requests", answered / jobs, "requests"),
-        Figure(f"{place}.api-server", costs.get(API_SERVER, 0.0), "ms of CPU"),
-        Figure(f"{place}.own", own_cpu(contender, costs), "ms of CPU"),
-    )
-    print(
-        f"{contender.name:10} the lender's first of {jobs} after {resumed[0] - began:.2f} s, its last after "
-        f"{resumed[-1] - began:.2f} s\n"
-        f"{'':10} {len(evicted)} evictions of the borrower, the first after {evicted[0] - began:.2f} s, the last after "
-        f"{evicted[-1] - began:.2f} s; {len(seen.suspended.get(LENDER, ()))} of the lender; needed {jobs}\n"
-        f"{'':10} {answered / jobs:.1f} requests per Job\n"
-        f"{'':10} {cpu_text(costs)}",
-        flush=True,
-    )
+    figures = [
+        *_times(f"reclaims.{contender.name.lower()}", seen, resumed, began, jobs),
+        Figure(f"reclaims.{contender.name.lower()}.requests", answered / jobs, "requests"),
+        Figure(f"reclaims.{contender.name.lower()}.api-server", costs.get(API_SERVER, 0.0), "ms of CPU"),
+        Figure(f"reclaims.{contender.name.lower()}.own", own_cpu(contender, costs), "ms of CPU"),
+    ]
+    record(*figures)
+    print(f"{contender.name}, {jobs} Jobs while {waiting} wait:")
+    print("\n".join(f"  {each.name} {each.text}" for each in figures))
+    print(f"  {cpu_text(costs)}", flush=True)
+
+
+def _times(place: str, seen: Seen, resumed: Sequence[float], began: float, jobs: int) -> Iterator[Figure]:
+    evicted, freed = seen.suspended.get(BORROWER, []), sorted(seen.freed.values())
+    behind = sorted(start - free for start, free in zip(resumed, freed, strict=False))
+    yield Figure(f"{place}.resumed", len(resumed), "Jobs", at_least=float(jobs))
+    yield Figure(f"{place}.evictions", len(evicted), at_most=float(jobs))
+    yield Figure(f"{place}.evictions-of-the-lender", len(seen.suspended.get(LENDER, ())), at_most=0.0)
+    for name, times in (("eviction", evicted), ("freed", freed), ("start", resumed)):
+        if times:
+            yield Figure(f"{place}.first-{name}", times[0] - began, "s")
+            yield Figure(f"{place}.last-{name}", times[-1] - began, "s")
+    if behind:
+        yield Figure(f"{place}.behind", median(behind), "s")
+        yield Figure(f"{place}.behind.longest", behind[-1], "s")
 
 
 def main() -> None:
     """Run it."""
-    options = read_options(__doc__, CONTENDERS, jobs=200)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--waiting", type=int, default=10_000)
+    parser.add_argument("--patience", type=float, default=300)
+    options = read_options(parser, CONTENDERS, jobs=200)
     programs = binaries.ensure(progress=print)
     for _ in range(options.rounds):
         for name in options.contenders:
@@ -161,7 +185,7 @@ def main() -> None:
                 cluster.start(programs, nodes=nodes(options.jobs)) as control_plane,
                 CONTENDERS[name](control_plane, leaves(options.jobs)) as contender,
             ):
-                asyncio.run(measure(control_plane, contender, options.jobs))
+                asyncio.run(measure(control_plane, contender, options.jobs, options.waiting, options.patience))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 `kinds` is Quotree that governs all shipped kinds beside Jobs; `reviewed-limit` is one patch per Job, and two webhooks
 that agree at once to each creation: the difference to it is Quotree's own.
 
-    python -m benchmarks.starts [--jobs 500] [--rounds 1] [quotree] [kinds] [kueue] [limit] [reviewed-limit]
+    python -m benchmarks.starts [--jobs 500] [--rounds 1] [CONTENDER…]
 
 Each contender gets a control plane of its own, one after another: etcd, API server, Job controller, scheduler and
 simulated nodes, all on this machine; 20 groups in two levels, quota for all.
@@ -228,9 +228,8 @@ def cpu_text(costs: Mapping[str, float]) -> str:
     return "CPU per Job: " + ", ".join(f"{name} {cost:.1f}" for name, cost in costs.items() if cost >= 0.05)
 
 
-def read_options(text: str | None, contenders: Collection[str], jobs: int) -> argparse.Namespace:
-    """Read `contenders`, `jobs` and `rounds` from the command line; `jobs`: so many if it does not say."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_options(parser: argparse.ArgumentParser, contenders: Collection[str], jobs: int) -> argparse.Namespace:
+    """Read also `contenders`, `jobs` and `rounds` from the command line; `jobs`: so many if it does not say."""
     parser.add_argument("contenders", nargs="*", metavar="contender", default=list(contenders))
     parser.add_argument("--jobs", type=int, default=jobs)
     parser.add_argument("--rounds", type=int, default=1)
@@ -278,14 +277,15 @@ def _beside_kueue(pairs: Sequence[Pair]) -> Iterator[Figure]:
 
 def main() -> None:
     """Run it."""
-    options = read_options(__doc__, CONTENDERS, jobs=500)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = read_options(parser, CONTENDERS, jobs=500)
     programs = binaries.ensure(progress=print)
     rounds: dict[str, list[Mapping[str, float]]] = {name: [] for name in options.contenders}
     for _ in range(options.rounds):
         for name in options.contenders:
             with cluster.start(programs, nodes=NODES) as control_plane, CONTENDERS[name](control_plane) as contender:
                 rounds[name].append(asyncio.run(measure(control_plane, contender, options.jobs)))
-    record(*figures_of(rounds))
+        record(*figures_of(rounds))
 
 
 if __name__ == "__main__":

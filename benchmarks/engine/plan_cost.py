@@ -150,6 +150,10 @@ class Cluster:
             running = self.world.workloads_of(leaf).admitted
         self.world = self.world.with_changes([(self._dice.choice(running), None), (None, self._job(leaf))])
 
+    def arrive(self) -> None:
+        """Put one more Job into a queue."""
+        self.world = self.world.with_changes([(None, self._job(self._dice.choice(self._leaves)))])
+
     def resize(self, units: int) -> None:
         """Let pods that are not managed use so many units of each flavor for every leaf."""
         capacity = self.world.settings.capacity

@@ -82,9 +82,10 @@ def record(*figures: Figure) -> None:
 
 
 def recorded(path: Path) -> list[Figure]:
-    """Return what benchmarks have left there."""
+    """Return what benchmarks have left there; of figures of one name the last, which knows of more rounds."""
     lines = path.read_bytes().splitlines() if path.exists() else []
-    return [msgspec.json.decode(line, type=Figure) for line in lines]
+    found = (msgspec.json.decode(line, type=Figure) for line in lines)
+    return list({each.name: each for each in found}.values())
 
 
 def table(figures: Iterable[Figure]) -> str:

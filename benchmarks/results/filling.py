@@ -4,29 +4,17 @@ import re
 from typing import Final
 
 from benchmarks.results.figures import table
-from benchmarks.results.results import OK, Results
+from benchmarks.results.results import Results
 
 _PLACE: Final = re.compile(r"\{\{([^{}]+)\}\}")
 NOT_MEASURED: Final = "not measured"
 
 
 def filled(template: str, results: Results) -> str:
-    """Return the page: any other name than those of tables is a figure, bold if it misses its bar.
-
-    Raises KeyError for a figure that the results should have: one of a benchmark that has run to its end.
-    """
+    """Return the page: any other name than those of tables is a figure, bold if it misses its bar."""
     parts = {"conditions": _conditions(results), "runs": _runs(results), "figures": table(results.figures)}
     figures = {each.name: f"**{each.text}**" if each.is_met is False else each.text for each in results.figures}
-    complete = {each.name for each in results.outcomes if each.end == OK}
-
-    def text_of(place: re.Match[str]) -> str:
-        name = place[1]
-        found = parts.get(name) or figures.get(name)
-        if found is None and name.partition(".")[0] in complete:
-            raise KeyError(f"no figure is named {name}")
-        return found or NOT_MEASURED
-
-    return _PLACE.sub(text_of, template)
+    return _PLACE.sub(lambda place: parts.get(place[1]) or figures.get(place[1]) or NOT_MEASURED, template)
 
 
 def _conditions(results: Results) -> str:

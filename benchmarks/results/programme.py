@@ -33,16 +33,23 @@ def _of(name: str, room: str, minutes: float, words: str = "", small: str = "") 
 
 
 ALL: Final = (
-    _of("starts", "", 12, "--rounds 3 quotree limit reviewed-limit kueue", "--jobs 20 quotree limit reviewed-limit"),
-    _of("reclaims", "", 5, "--jobs 40 quotree kueue", "--jobs 10 quotree"),
+    _of(
+        "starts",
+        "",
+        14,
+        "--rounds 3 quotree limit reviewed-limit kueue",
+        "--jobs 20 quotree limit reviewed-limit",
+    ),
+    _of("reclaims", "", 11, "--patience 120 quotree kueue", "--jobs 10 --waiting 20 quotree"),
     _of("full_start", "", 7, "", "--groups 50 --jobs 500"),
     _of("plan_cost", "engine", 4, "--rounds 100 200-groups 200-groups-pod-sets 2000-groups", "--rounds 3 200-groups"),
     _of("measuring", "engine", 1),
+    _of("growth", "engine", 5, "", "--groups 10 40 --waiting 100 400 --rounds 3"),
     _of("webhook_reviews", "webhook", 1, "", "--seconds 1 --groups 20"),
+    _of("overload", "webhook", 1, "", "--seconds 1 --groups 20"),
     _of("job_create", "webhook", 1, "", "--jobs 20"),
     _of("edits", "webhook", 2, "--replicas 2 --groups 20 2000", "--replicas 1 --groups 20"),
     _of("rolling_restart", "webhook", 2, "--rounds 1", "--rounds 1 --rate 20"),
-    _of("large_objects", "objects", 4, "", "--jobs 5 --kilobytes 100"),
     _of("floods", "objects", 3, "--seconds 30", "--seconds 3"),
     _of("kind_reading", "objects", 1, "", "--rounds 100"),
     _of("listing", "objects", 1, "", "--objects 500"),
@@ -52,4 +59,5 @@ ALL: Final = (
     _of("accounts", "engine", 3, "", "--jobs 5000"),
     _of("forecasts", "engine", 3, "--error over", "--error over --samples 5"),
     _of("replay", "engine", 2, "--jobs 1000", "--jobs 20 --groups 20"),
+    _of("large_objects", "objects", 4, "", "--jobs 5 --kilobytes 100"),
 )

@@ -12,6 +12,8 @@ RESULTS: Final = Path(__file__).parents[2] / "docs" / "benchmarks" / "results.js
 
 
 OK: Final = "ok"
+TRIAL: Final = "a trial"
+ENDED_WELL: Final = (OK, TRIAL)
 
 
 class Outcome(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +42,7 @@ class Results(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def summary(self) -> str:
         """How long it took, and what failed."""
         minutes = sum(each.seconds for each in self.outcomes) / 60
-        failed = [f"{each.name}: {each.end}" for each in self.outcomes if each.end != OK]
+        failed = [f"{each.name}: {each.end}" for each in self.outcomes if each.end not in ENDED_WELL]
         missed = sum(each.is_met is False for each in self.figures)
         barred = sum(each.is_met is not None for each in self.figures)
         text = f"{len(self.outcomes)} benchmarks in {minutes:.0f} minutes; {missed} of {barred} bars missed"

@@ -84,12 +84,15 @@ def scene(groups: int) -> ReviewContext:
     return ReviewContext(WorkloadContext(tree, flavors), NamespaceContext({"team": "x"}), "reconciler")
 
 
-def serve(groups: int, told: Connection) -> None:
-    """Serve until signalled to stop; then print the CPU seconds used."""
-    uvloop.run(_serve(groups, told))
+def serve(groups: int, told: Connection, waiting: int = 400, cost: float = 0.0) -> None:
+    """Serve until signalled to stop; then tell the CPU seconds used.
+
+    `waiting`: how many reviews may wait. `cost`: for so many seconds of CPU more is computed for each.
+    """
+    uvloop.run(_serve(groups, told, waiting, cost))
 
 
-async def _serve(groups: int, told: Connection) -> None:
+async def _serve(groups: int, told: Connection, waiting: int, cost: float) -> None:
     now = datetime.now(UTC)
     authority = make_ca(timedelta(days=1), now)
     metrics = WebhookMetrics(CollectorRegistry())
@@ -99,6 +102,9 @@ async def _serve(groups: int, told: Connection) -> None:
 
     def over(answer: Callable[[Review, ReviewContext], Verdict]) -> Callable[[Review], Awaitable[Verdict]]:
         async def judged(review: Review) -> Verdict:
+            until = time.process_time() + cost
+            while time.process_time() < until:
+                pass
             return answer(review, where)
 
         return judged
@@ -107,7 +113,7 @@ async def _serve(groups: int, told: Connection) -> None:
         "/mutate/jobs": Route("batch", "Job", over(partial(mutate, JOB))),
         "/validate/jobs": Route("batch", "Job", over(partial(judge, JOB))),
     }
-    server = Server(Endpoints(routes, metrics, lambda: None), metrics)
+    server = Server(Endpoints(routes, metrics, lambda: None), metrics, waiting)
     freeze_memory()
     async with server.listening("127.0.0.1", 0, showcase.listener()) as port:
         told.send((port, authority.certificate))

@@ -1,6 +1,6 @@
-"""Writes docs/benchmarks.md and docs/sizing.md from docs/benchmarks/results.json: `python -m dev.generate.benchmarks`.
+"""Writes docs/benchmarks.md, its pictures and docs/sizing.md: `python -m dev.generate.benchmarks`.
 
-The text is in benchmarks/pages; `make bench` measures again and writes the results.
+The figures are in docs/benchmarks/results.json, the text in benchmarks/pages; `make bench` measures again.
 """
 
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.results.filling import filled
+from benchmarks.results.pictures import pictures
 from benchmarks.results.results import Results, read_results
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -16,13 +17,15 @@ DOCS: Final = _ROOT / "docs"
 
 
 def pages(results: Results) -> Iterator[tuple[Path, str]]:
-    """Yield each page with its text."""
+    """Yield each page and each picture with its text."""
     for template in sorted(TEMPLATES.glob("*.md.in")):
         yield DOCS / template.name.removesuffix(".in"), filled(template.read_text(), results)
+    for name, picture in pictures(results):
+        yield DOCS / "benchmarks" / name, picture
 
 
 def main() -> None:
-    """Write the pages."""
+    """Write them."""
     for path, text in pages(read_results()):
         path.write_text(text)
 

@@ -1,10 +1,14 @@
 """The pages with figures are made of the results that are kept; what a whole run does fits into its time."""
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.results.figures import Figure, amount_text, of_rounds, table
+from benchmarks.results.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Scale, chart, linear, logarithmic
+from benchmarks.results.figures import FIGURES, Figure, amount_text, of_rounds, record, recorded, table
 from benchmarks.results.filling import filled
 from benchmarks.results.programme import ALL, WHOLE
 from benchmarks.results.results import Outcome, Results, merged, read_results
@@ -25,7 +29,7 @@ RUN = Results(
 
 def test_pages_are_made_of_the_results_that_are_kept() -> None:
     written = dict(benchmarks.pages(read_results()))
-    assert len(written) == 2
+    assert {"benchmarks.md", "sizing.md", "growth-first.svg"} <= {path.name for path in written}
     for path, text in written.items():
         assert path.read_text() == text, "run python -m dev.generate.benchmarks"
 
@@ -84,6 +88,21 @@ def test_figures_of_two_machines_are_not_put_together() -> None:
         merged(RUN, Results({"Kubernetes": "v1.37.0"}, (), ()))
 
 
-def test_a_figure_that_a_complete_benchmark_does_not_have_is_refused() -> None:
-    with pytest.raises(KeyError, match="starts\\.aloen"):
-        filled("{{starts.aloen}}", RUN)
+def test_of_figures_of_one_name_the_last_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = tmp_path / "figures"
+    record(Figure("dropped", 1.0))
+    monkeypatch.setenv(FIGURES, str(left))
+    record(Figure("a", 1.0), Figure("b", 2.0))
+    record(Figure("a", 3.0))
+    assert recorded(left) == [Figure("a", 3.0), Figure("b", 2.0)]
+
+
+@pytest.mark.parametrize("scale", [logarithmic, linear])
+def test_every_point_of_a_curve_lies_in_its_picture(scale: Callable[[Sequence[float], str], Scale]) -> None:
+    lines = {"a <b>": [(10.0, 0.05), (1000.0, 7.3)], "c": [(10.0, 0.06), (1000.0, 7.2)]}
+    across, up = scale([10.0, 1000.0], "groups"), scale([0.05, 7.3], "s")
+    picture = ElementTree.fromstring(chart("growth", lines, across, up))
+    found = [each.attrib["points"] for each in picture.iter("{http://www.w3.org/2000/svg}polyline")]
+    places = [tuple(map(float, point.split(","))) for points in found for point in points.split()]
+    assert len(places) == 4
+    assert all(LEFT <= x <= WIDTH - RIGHT and TOP <= y <= HEIGHT - BOTTOM for x, y in places)

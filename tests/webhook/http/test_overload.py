@@ -61,6 +61,6 @@ async def test_refusal_says_when_to_try_again_and_is_counted() -> None:
     assert registry.get_sample_value("quotree_webhook_refusals_total", counted) == 1.0
 
 
-async def test_request_that_is_no_review_is_not_told_to_try_again() -> None:
+async def test_request_that_is_no_review_gets_400() -> None:
     shell, _ = endpoints()
     assert shell.refuse_waiting(PATH, b"{}").status == 400
