@@ -1,8 +1,8 @@
 """`python -m tests.chaos.frozen_api_server [--times N] [--seconds S] [--bar S]`: how soon starts resume after a freeze.
 
-The API server is frozen for so long, as on a machine that hangs, with two reconcilers that are started again when they
-have ended. Then a Job is created every half second, each of which fits. Prints when the first of them was created, and
-started; ends with 1 if a start was later than the bar.
+The API server is frozen for so long, as on a machine that hangs, once two reconcilers are ready; they are started again
+when they have ended. Then a Job is created every half second, each of which fits. Prints when the first of them was
+created, and started; ends with 1 if a start was later than the bar.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import Quotree, installed
+from dev.controlplane.rest import serves
 from shared.api.names import API_VERSION, GROUP_LABEL
 from tests.reconciler.reconciler_process import wait_for
 
@@ -70,6 +71,11 @@ def _clear(quotree: Quotree) -> None:
     wait_for(lambda: not quotree.cluster.rest.request("GET", JOBS)[1].get("items", ["?"]), "no Job is left", LONGEST)
 
 
+def _all_ready(quotree: Quotree) -> bool:
+    """Return whether every reconciler leads or stands by with warm caches."""
+    return all(each.running and serves(f"{quotree.health[each.name]}/readyz") for each in quotree.reconcilers)
+
+
 @contextmanager
 def _supervised(quotree: Quotree) -> Iterator[None]:
     """Start reconcilers again when they have ended, as Kubernetes would."""
@@ -109,6 +115,7 @@ def main() -> int:
         for number in range(options.times):
             wait_for(lambda: _create(quotree, f"job-{next(names)}") == 201 and _started(quotree), "a start", LONGEST)
             _clear(quotree)
+            wait_for(lambda: _all_ready(quotree), "the stand-by is ready", LONGEST)
             created, started = resumption(quotree, names, options.seconds)
             late += started > options.bar
             print(f"{number + 1}: created {created:.1f} s after the thaw, started {started:.1f} s after it", flush=True)
