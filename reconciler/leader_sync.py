@@ -58,7 +58,7 @@ async def _list(client: Client, watches: WorkloadWatches) -> _Listed:
             kinds = [await _list_kind(client, each.resource) for each in watches.kinds]
         except ApiError as error:
             log.warning("Jobs and pods not listed before leading", error=str(error))
-            await asyncio.sleep(_RETRY.total_seconds())
+            await asyncio.sleep(max(_RETRY, error.retry_after or _RETRY).total_seconds())
         else:
             return _Listed([each.metadata for each in jobs], [each.metadata for each in pods], kinds)
 

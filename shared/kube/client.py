@@ -4,6 +4,7 @@ Reads answer with raw JSON unless a type is given, and only the fields of that t
 server for metadata alone, which saves both sides the rest of the object.
 """
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,7 +18,7 @@ import msgspec
 
 from shared.kube.connect.connection import Connection, connected
 from shared.kube.connect.transport import METADATA_ONLY, Call, CallGuard, RequestObserver, Transport
-from shared.kube.errors import Gone, Invalid, PatchTestFailed
+from shared.kube.errors import Gone, Invalid, PatchTestFailed, TooManyRequests
 from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
 from shared.kube.shapes import DryRun, ListBody, ObjectMetadata, Page, WrittenMetadata
@@ -35,6 +36,8 @@ W = TypeVar("W", default="ObjectMetadata")
 Body = Mapping[str, Any] | msgspec.Struct | bytes
 
 
+_PUT_OFF_AT_MOST = 4
+"""So many refusals of one page are waited for, each as long as the API server asks."""
 _RAW: Any = msgspec.Raw
 _METADATA: Any = ObjectMetadata
 """Defaults for the results of a read and a write; the type variables' own defaults say the same to a checker."""
@@ -105,17 +108,32 @@ class Client:
         fields: str = "",
         limit: int = 500,
     ) -> AsyncIterator[Page[R]]:
-        """Yield all objects, page by page. Raises Gone when the list expires between two pages: start again."""
+        """Yield all objects, page by page. Raises Gone when the list expires between two pages: start again.
+
+        A page that the API server puts off is asked for again when it says, so that one refusal does not cost all
+        pages before it.
+        """
         token = ""
         body_type = _list_type(into)  # type: ignore[arg-type]  # types are hashable
         while True:
             query = {"labelSelector": labels, "fieldSelector": fields, "limit": str(limit), "continue": token}
             call = Call("GET", resource, namespace, query=query)
-            body = await self._send(call, body_type)
+            body = await self._page(call, body_type)
             yield Page(body.items or [], body.metadata.resource_version)
             token = body.metadata.continue_
             if not token:
                 return
+
+    async def _page(self, call: Call, into: type[T]) -> T:
+        """Read one page. Raises TooManyRequests if it was put off several times, or without a time."""
+        for _ in range(_PUT_OFF_AT_MOST):
+            try:
+                return await self._send(call, into)
+            except TooManyRequests as error:
+                if error.retry_after is None:
+                    raise
+                await asyncio.sleep(error.retry_after.total_seconds())
+        return await self._send(call, into)
 
     async def list_all(
         self,

@@ -215,8 +215,44 @@ async def test_lost_or_truncated_response_raises_unavailable(
 async def test_refusal_keeps_its_retry_after(through: Client, proxy: FaultProxy) -> None:
     proxy.rules.append(Rule(Refuse(429, retry_after=7)))
     with pytest.raises(TooManyRequests) as caught:
-        await through.list_all(NODES)
+        await through.get(NODES, "a")
     assert caught.value.retry_after == timedelta(seconds=7)
+
+
+class Busy:
+    """A server that puts off some of its answers; three objects, one a page."""
+
+    def __init__(self, *put_off: int, header: str = "1") -> None:
+        self._put_off = set(put_off)
+        self._header = {"Retry-After": header} if header else {}
+        self.asked: list[tuple[str, float]] = []
+
+    async def answer(self, request: web.Request) -> web.Response:
+        token = request.query.get("continue", "")
+        self.asked.append((token, time.monotonic()))
+        if len(self.asked) in self._put_off:
+            return web.json_response({"kind": "Status", "code": 429}, status=429, headers=self._header)
+        number = int(token or 0)
+        metadata = {"resourceVersion": "7", "continue": str(number + 1) if number < 2 else ""}
+        return web.json_response({"metadata": metadata, "items": [{"metadata": {"name": f"c{number}"}}]})
+
+
+async def test_page_that_is_put_off_is_asked_for_again_when_the_server_says(tmp_path: Path) -> None:
+    busy = Busy(1, 3)
+    async with client_of(busy.answer, tmp_path) as client:
+        found = await client.list_all(CONFIG_MAPS, into=ObjectMetadata)
+    assert [each.metadata.name for each in found] == ["c0", "c1", "c2"]
+    assert [token for token, _ in busy.asked] == ["", "", "1", "1", "2"]
+    times = [at for _, at in busy.asked]
+    assert all(times[after] - times[after - 1] >= 1 for after in (1, 3))
+
+
+async def test_page_that_is_put_off_without_a_time_is_not_asked_for_again(tmp_path: Path) -> None:
+    busy = Busy(2, header="")
+    async with client_of(busy.answer, tmp_path) as client:
+        with pytest.raises(TooManyRequests):
+            await client.list_all(CONFIG_MAPS, into=ObjectMetadata)
+    assert len(busy.asked) == 2
 
 
 async def test_timeout_raises_unavailable(through: Client, proxy: FaultProxy) -> None:

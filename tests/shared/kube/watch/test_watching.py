@@ -248,6 +248,21 @@ async def test_refused_watch_is_retried_after_the_requested_delay(
         assert watch.counts.lists == 1
 
 
+async def test_first_list_is_made_after_the_requested_delay(
+    client: Client, through: Client, proxy: FaultProxy, namespace: str
+) -> None:
+    await put(client, namespace, "a", "1")
+    rule = Rule(Refuse(429, retry_after=1), lambda asked: not asked.is_write, times=2)
+    proxy.rules.append(rule)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    async with watching(through, namespace) as (watch, seen):
+        await until(lambda: seen.things == {"a": "1"})
+        assert rule.committed == 2
+        assert loop.time() - started >= 2
+        assert watch.counts.lists == 1
+
+
 async def test_expired_version_leads_to_a_new_list_and_only_differences_are_reported(
     client: Client, through: Client, proxy: FaultProxy, namespace: str
 ) -> None:
