@@ -26,7 +26,7 @@ def definitions_of(minor: int) -> list[dict[str, Any]]:
 
 
 def minor_version(control_plane: ControlPlane) -> int:
-    """36 of Kubernetes 1.36."""
+    """37 of Kubernetes 1.37."""
     found = re.match(r"\d+", control_plane.rest.request("GET", "/version")[1]["minor"])
     assert found is not None
     return int(found[0])

@@ -17,21 +17,23 @@ from tests.documented.documentation import BLOCK
 from tests.project.repository import text_of
 
 OLD, NEW = "v1alpha1", "v1"
+MIGRATORS = ("serviceaccount-controller", "garbage-collector-controller", "storage-version-migrator-controller")
 EXAMPLE = "examples/1-organisation.yaml"
 Object = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def api(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
     """A cluster with nothing of Quotree but the definitions, and objects that are stored in the old version."""
-    with cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as started:
+    with cluster.start(control_plane_binaries, controllers=MIGRATORS, scheduler=False, kwok=False) as started:
         _apply(started, {OLD: True})
         started.kubectl("wait", "--for=condition=Established", "crd", "--all")
         started.apply(text_of(EXAMPLE))
         yield started
 
 
-def test_documented_plan_moves_every_object_from_one_version_to_the_next(api: ControlPlane) -> None:
+@pytest.mark.parametrize("way", ["kubectl replace", "StorageVersionMigration"])
+def test_documented_plan_moves_every_object_from_one_version_to_the_next(api: ControlPlane, way: str) -> None:
     before = _specs(api, OLD)
     assert len(before) > 2
 
@@ -41,7 +43,7 @@ def test_documented_plan_moves_every_object_from_one_version_to_the_next(api: Co
     too_early = _apply(api, {NEW: True}, check=False)
     assert f'status.storedVersions[0]: Invalid value: "{OLD}"' in too_early.stderr
 
-    for command in _documented():
+    for command in _documented(way):
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             capture_output=True,
@@ -59,9 +61,9 @@ def test_documented_plan_moves_every_object_from_one_version_to_the_next(api: Co
     assert _specs(api, NEW) == before
 
 
-def _documented() -> list[str]:
-    """The commands of the plan's second step."""
-    (block,) = [text for _, text in BLOCK.findall(_dedented()) if "storedVersions" in text]
+def _documented(way: str) -> list[str]:
+    """The commands of the plan's second step that do it in this way."""
+    (block,) = [text for _, text in BLOCK.findall(_dedented()) if way in text]
     return [line.strip() for line in block.splitlines()]
 
 

@@ -98,6 +98,6 @@ def probed(path: Path) -> Program:
 
 
 def parsed_version(text: str) -> tuple[int, int] | None:
-    """Major and minor of the first `1.36.3` in a text."""
+    """Major and minor of the first `1.37.2` in a text."""
     found = re.search(r"\bv?(\d+)\.(\d+)\.\d+", text)
     return (int(found[1]), int(found[2])) if found else None

@@ -53,7 +53,7 @@ FOR_A_NODE = (
 
 
 def pinned_version(module: str, pins: Path = MODULE) -> str:
-    """The version of a module in the go.mod of the folder `pins`, as `v1.36.3`."""
+    """The version of a module in the go.mod of the folder `pins`, as `v1.37.2`."""
     version = _version(module, pins)
     if version is None:
         raise AssertionError(f"{pins / 'go.mod'} does not require {module}")

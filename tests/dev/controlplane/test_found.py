@@ -9,7 +9,7 @@ from dev.controlplane.programs import found, recipe, toolchain
 from tests.dev.controlplane.programs import program
 
 NAMES = [item.name for item in recipe.NEEDED]
-VERSIONS = {"etcd": "3.6.8", "kwok": "0.8.0", "helm": "3.21.4"}
+VERSIONS = {"etcd": "3.7.0", "kwok": "0.8.0", "helm": "3.22.0"}
 
 
 def programs(folder: Path, kubernetes: str, **versions: str) -> None:
@@ -21,13 +21,13 @@ def programs(folder: Path, kubernetes: str, **versions: str) -> None:
 @pytest.mark.parametrize(
     ("kubernetes", "versions", "missing", "used"),
     [
-        ("1.36.1", {}, [], NAMES),
+        ("1.37.1", {}, [], NAMES),
         ("1.29.9", {}, [], ["etcd", "kwok", "helm"]),
         ("1.31.0", {}, ["kube-scheduler"], ["etcd", "kwok", "helm"]),
-        ("1.36.0", {}, ["kube-scheduler"], [name for name in NAMES if name != "kube-scheduler"]),
+        ("1.37.0", {}, ["kube-scheduler"], [name for name in NAMES if name != "kube-scheduler"]),
         ("1.33.0", {"kube-scheduler": "1.34.0"}, [], ["etcd", "kwok", "helm"]),
-        ("1.36.0", {"kubectl": "1.32.4"}, [], [name for name in NAMES if name != "kubectl"]),
-        ("1.36.0", {"etcd": "3.4.9", "kwok": "0.7.0", "helm": "4.0.0"}, [], [n for n in NAMES if n not in VERSIONS]),
+        ("1.37.0", {"kubectl": "1.32.4"}, [], [name for name in NAMES if name != "kubectl"]),
+        ("1.37.0", {"etcd": "3.4.9", "kwok": "0.7.0", "helm": "4.0.0"}, [], [n for n in NAMES if n not in VERSIONS]),
     ],
     ids=[
         "all of the pinned version",
@@ -57,7 +57,7 @@ def test_a_program_on_the_path_is_used_only_at_the_pinned_minor_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    program(tmp_path / "kubectl", "echo 'Client Version: v1.36.9'")
+    program(tmp_path / "kubectl", "echo 'Client Version: v1.37.9'")
     program(tmp_path / "helm", "echo 'v3.20.0+g123'")
     program(tmp_path / "kwok", "exit 1")
     assert found.on_path(recipe.NEEDED) == {"kubectl": tmp_path / "kubectl"}

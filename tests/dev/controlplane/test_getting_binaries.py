@@ -14,7 +14,7 @@ from tests.dev.controlplane.programs import ROOT, alive, eventually, program
 from tests.project.repository import text_of
 
 NAMES = [item.name for item in recipe.NEEDED]
-VERSIONS = {"etcd": "v3.6.8", "kwok": "v0.8.0", "helm": "v3.21.4"}
+VERSIONS = {"etcd": "v3.7.0", "kwok": "v0.8.0", "helm": "v3.22.0"}
 
 
 # What a Go that builds looks like from outside: it lists packages, then writes one file per package into -o.
@@ -142,8 +142,8 @@ def test_concurrent_builds_build_once(machine: Path) -> None:
     ("messages", "sentence"),
     [
         (
-            'go: k8s.io/api@v0.36.3: Get "https://example.invalid/": dial tcp: lookup example.invalid: no such host',
-            "Go modules cannot be downloaded: go: k8s.io/api@v0.36.3: Get",
+            'go: k8s.io/api@v0.37.2: Get "https://example.invalid/": dial tcp: lookup example.invalid: no such host',
+            "Go modules cannot be downloaded: go: k8s.io/api@v0.37.2: Get",
         ),
         ("write /tmp/x: no space left on device\nlink failed", "the disk filled up while the programs were built"),
         ("a\n\nb: undefined: c\n", "Go ended with code 1 while building the control plane: b: undefined: c"),

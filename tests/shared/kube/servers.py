@@ -22,7 +22,7 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
     """A server that answers /version itself and leaves the rest to `handler`; gives its address."""
 
     async def version(_: web.Request) -> web.Response:
-        return web.json_response({"gitVersion": "v1.36.3"})
+        return web.json_response({"gitVersion": "v1.37.2"})
 
     app = web.Application()
     app.router.add_get("/version", version)
