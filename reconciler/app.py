@@ -31,6 +31,7 @@ from reconciler.wake import Wake
 from reconciler.write.builtin_objects import create_absent
 from reconciler.write.deletions import Deletions
 from reconciler.write.executor import Executor
+from reconciler.write.pod_groups import PodGroups
 from reconciler.write.workload_writer import WorkloadWriter
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.group_history import history_of, over_since_of
@@ -144,7 +145,9 @@ class Reconciler:
         placement_events = PlacementEvents(self._state.work, events)
         preemptions = PreemptionReports(self._state.work.follow_ups, events, self._metrics.evictions)
         group_events = GroupEvents(self._state, events, QuotaGroupEvents(recorder), pending_events, placement_events)
-        reports = Reports(status, group_events, self._latest_plan, self._faults, deletions)
+        made = self._workload_watches.pod_groups
+        pod_groups = None if made is None else PodGroups(guarded, self._state.work.follow_ups, made)
+        reports = Reports(status, group_events, self._latest_plan, self._faults, deletions, pod_groups)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
@@ -158,6 +161,7 @@ class Reconciler:
                 group.create_task(status.run(), name="status"),
                 group.create_task(status.count_waits(self._latest_plan), name="counts of waits"),
                 group.create_task(deletions.run(), name="deletions"),
+                *([] if pod_groups is None else [group.create_task(pod_groups.run(), name="pod groups")]),
                 group.create_task(pending_events.run(), name="pending events"),
                 group.create_task(placement_events.run(), name="placement events"),
                 group.create_task(preemptions.run(), name="preemptions by kube-scheduler"),

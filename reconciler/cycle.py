@@ -15,6 +15,7 @@ from reconciler.report.status.writer import StatusWriter
 from reconciler.wake import Wake
 from reconciler.write.deletions import Deletions
 from reconciler.write.executor import Executor
+from reconciler.write.pod_groups import PodGroups
 from shared.cluster.state.adoption import flavors_for
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.fault_search import set_aside_cause
@@ -43,6 +44,7 @@ class Reports:
     latest_plan: LatestPlan
     faults: FaultReports
     deletions: Deletions
+    pod_groups: PodGroups | None = None
 
     def show(self, snapshot: Snapshot, decided: Plan, cache: CycleCache) -> None:
         """Receive the latest plan, the snapshot it was made from, and what makes the next one cheap."""
@@ -50,6 +52,8 @@ class Reports:
         self.status.show(snapshot, decided.over_since)
         self.latest_plan.show(snapshot, decided, cache)
         self.deletions.show(snapshot.world)
+        if self.pod_groups is not None:
+            self.pod_groups.look()
         self.faults.tell()
 
 

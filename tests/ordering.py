@@ -39,6 +39,7 @@ LONG: Final = {
     "documented/test_commands.py": 70,
     "documented/test_troubleshooting.py": 20,
     "e2e/test_edits.py": 25,
+    "e2e/test_gangs.py": 40,
     "e2e/test_main_path.py": 140,
     "e2e/test_orphans.py": 30,
     "e2e/test_recorded.py": 30,

@@ -47,6 +47,7 @@ class Webhook:
             default_group=quota.default_group,
             kinds=settings.governed,
             devices=quota.devices,
+            gang_scheduling=quota.gang_scheduling,
         )
         dry_run = DryRunEffects(client) if settings.guard_visibility else None
         quota_objects = QuotaHandlers(

@@ -34,6 +34,7 @@ class ClusterOptions:
     audit: bool
     extra_apiserver_args: tuple[str, ...]
     extra_controller_manager_args: tuple[str, ...]
+    extra_scheduler_args: tuple[str, ...]
     node_address: str | None
     """Where the pods of real nodes reach the API server; None: nodes are simulated."""
 
@@ -150,7 +151,7 @@ def _clients(binaries: Binaries, options: ClusterOptions, site: _Site) -> list[P
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "system:kube-scheduler")
         settings = folder / "scheduler.json"
         settings.write_text(json.dumps(flags.scheduler_config(config)))
-        command = [str(binaries.kube_scheduler), *flags.scheduler(settings, port)]
+        command = [str(binaries.kube_scheduler), *flags.scheduler(settings, port, options.extra_scheduler_args)]
         found.append(_process(SCHEDULER, command, folder, f"https://{flags.HOST}:{port}/healthz"))
     if options.kwok:
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "kwok", ("system:masters",))

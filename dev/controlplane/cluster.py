@@ -46,6 +46,7 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
     audit: bool = False,
     extra_apiserver_args: Sequence[str] = (),
     extra_controller_manager_args: Sequence[str] = (),
+    extra_scheduler_args: Sequence[str] = (),
     node_address: str | None = None,
 ) -> "ControlPlane":
     """Start a control plane on free ports; close it, or use it as a context manager.
@@ -60,6 +61,7 @@ def start(  # noqa: PLR0913  each is a wish of its own, by name only
         audit=audit,
         extra_apiserver_args=tuple(extra_apiserver_args),
         extra_controller_manager_args=tuple(extra_controller_manager_args),
+        extra_scheduler_args=tuple(extra_scheduler_args),
         node_address=node_address,
     )
     control_plane = _started(binaries, options)

@@ -138,8 +138,8 @@ def controller_manager(
     ]
 
 
-def scheduler(config: Path, port: int) -> list[str]:
-    return [f"--config={config}", f"--bind-address={HOST}", f"--secure-port={port}"]
+def scheduler(config: Path, port: int, extra: Sequence[str]) -> list[str]:
+    return [f"--config={config}", f"--bind-address={HOST}", f"--secure-port={port}", *extra]
 
 
 def scheduler_config(kubeconfig: Path) -> dict[str, object]:

@@ -83,6 +83,9 @@ OWNER_ANNOTATIONS: Final = frozenset({MAX_RUN_TIME, EXPECTED_RUN_TIME, STARTUP})
 
 GATE: Final = ADMISSION
 
+OWN_POD_GROUP: Final = "quotree-"
+"""How the name of a PodGroup begins that Quotree makes for a Job."""
+
 IN_USE: Final = "quotree.dev/in-use"
 """Finalizer on a QuotaGroup or ResourceFlavor: its deletion is accepted at once, and waits until nothing uses it."""
 

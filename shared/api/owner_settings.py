@@ -67,10 +67,12 @@ class OwnStartup(NamedTuple):
     recovery_timeout: timedelta | None = None
     min_ready: int | None = None
     """How many pods are enough for it to be ready; None: all."""
+    gang: bool | None = None
+    """Whether kube-scheduler places its pods all or none."""
 
 
 AS_ITS_GROUP: Final = OwnStartup()
-_MEMBERS: Final = frozenset({"timeout", "recoveryTimeout", "minReady"})
+_MEMBERS: Final = frozenset({"timeout", "recoveryTimeout", "minReady", "gang"})
 _EXAMPLE: Final = '{"timeout": "10m", "recoveryTimeout": "5m", "minReady": 6}'
 MOST_READY: Final = 1_000_000
 
@@ -83,9 +85,9 @@ def read_startup(annotations: Mapping[str, str]) -> OwnStartup:
     written = _object(text)
     unknown = sorted(str(each) for each in written.keys() - _MEMBERS)
     if unknown:
-        problem = f"has {unknown[0][:_SHOWN]!r}; write some of timeout, recoveryTimeout and minReady"
+        problem = f"has {unknown[0][:_SHOWN]!r}; write some of timeout, recoveryTimeout, minReady and gang"
         raise BadOwnerSetting(STARTUP, problem)
-    return OwnStartup(_time(written, "timeout"), _time(written, "recoveryTimeout"), _least(written))
+    return OwnStartup(_time(written, "timeout"), _time(written, "recoveryTimeout"), _least(written), _gang(written))
 
 
 def _object(text: str) -> Json:
@@ -103,6 +105,13 @@ def _least(written: Json) -> int | None:
     if "minReady" not in written or (type(value) is int and 1 <= value <= MOST_READY):
         return value
     raise BadOwnerSetting(STARTUP, f"has minReady {str(value)[:_SHOWN]}; write a number of pods, 1 or more")
+
+
+def _gang(written: Json) -> bool | None:
+    value = written.get("gang")
+    if "gang" not in written or isinstance(value, bool):
+        return value
+    raise BadOwnerSetting(STARTUP, f"has gang {str(value)[:_SHOWN]}; write true or false")
 
 
 def _time(written: Json, name: str) -> timedelta | None:

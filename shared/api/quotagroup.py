@@ -108,6 +108,7 @@ class StartupSpec(View, frozen=True):
     block_admission: str | None = None
     timeout: str | None = None
     recovery_timeout: str | None = None
+    gang: bool | None = None
     backoff_base: str | None = None
     backoff_max: str | None = None
     limit: int | None = None

@@ -13,6 +13,7 @@ from shared.api.core.resource_claim import read_resource_claim, read_resource_cl
 from shared.api.core.runtimeclass import read_runtime_class
 from shared.api.names import POD_GROUP_LABEL, UNIT_LABEL
 from shared.cluster.state.cluster_state import ClusterState
+from shared.cluster.state.observed.gangs import SeenPodGroup, project_pod_group
 from shared.cluster.state.observed.kind_projection import KindRecord, project_kind
 from shared.cluster.state.observed.pod_watches import counted_once
 from shared.cluster.state.observed.projections import (
@@ -30,6 +31,7 @@ from shared.kube.resources import (
     LIMIT_RANGES,
     NAMESPACES,
     NODES,
+    POD_GROUPS,
     PODS,
     PRIORITY_CLASSES,
     QUOTA_GROUPS,
@@ -65,6 +67,8 @@ class WorkloadWatches:
     jobs: Watch[Job | FinishedOwner]
     pods: Sequence[Watch[PodRecord]]
     kinds: Sequence[Watch[KindRecord]] = ()
+    pod_groups: Watch[SeenPodGroup] | None = None
+    """Those that Quotree has made; None: it makes none."""
 
 
 def watch_everything(  # noqa: PLR0913
@@ -153,4 +157,9 @@ def watch_everything(  # noqa: PLR0913
         )
         for kind in held
     ]
-    return WorkloadWatches(add(JOBS, project_job, state.observe_jobs), pods, found)
+    pod_groups = None
+    if state.settings.gang_scheduling:
+        pod_groups = add(
+            POD_GROUPS, project_pod_group, state.observe_pod_groups, labels=UNIT_LABEL, settings=MAY_BE_ABSENT
+        )
+    return WorkloadWatches(add(JOBS, project_job, state.observe_jobs), pods, found, pod_groups)

@@ -195,6 +195,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
     namespace_label_binds: bool = _QUOTA.namespace_label_binds
     require_use: bool = _QUOTA.require_use
     require_divide: bool = _QUOTA.require_divide
+    gang_scheduling: bool = _QUOTA.gang_scheduling
     maxima: MaximaFile = MaximaFile()
     priorities: dict[str, tuple[str, ...]] = {}
     workload_priorities: tuple[WorkloadPriorityFile, ...] = ()
@@ -236,6 +237,7 @@ class QuotaSettingsFile(msgspec.Struct, frozen=True, rename="camel", forbid_unkn
             namespace_label_binds=self.namespace_label_binds,
             require_use=self.require_use,
             require_divide=self.require_divide,
+            gang_scheduling=self.gang_scheduling,
             maxima=self.maxima.maxima(),
             priorities=self.priorities,
             workload_priorities={

@@ -124,6 +124,7 @@ class ContextBuilder:
             not_covered,
             datetime.now(UTC),
             queues,
+            self._workloads.has_pod_groups,
         )
 
     def _queues(self, review: Review) -> QueueLabels | None:

@@ -51,6 +51,8 @@ class ReviewContext:
     now: datetime = LONG_AGO
     queues: QueueLabels | None = None
     """What labels of Kueue mean; None: nothing."""
+    has_pod_groups: bool = False
+    """Whether the API server knows PodGroups, and Quotree makes them."""
 
     def group_of(self, labels: Mapping[str, str]) -> str | None:
         """Return the group that a workload with these labels in this namespace resolves to."""

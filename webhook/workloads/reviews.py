@@ -69,7 +69,7 @@ def _operations(sort: ReviewSort[SideT], edit: WorkloadReview[SideT], group: str
         return going_on
     injected = _injection(sort, edit)
     return [
-        *(sort.hold(edit.new) if edit.old is None else ()),
+        *((*sort.hold(edit.new), *sort.join_pod_group(edit)) if edit.old is None else ()),
         *(() if injected is None else sort.place(edit, injected)),
         *_label_and_annotate(sort, edit, group, injected),
     ]

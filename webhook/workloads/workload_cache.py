@@ -20,10 +20,12 @@ from shared.kube.resources import (
     JOBS,
     LIMIT_RANGES,
     NAMESPACES,
+    POD_GROUPS,
     PODS,
     RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_CLAIMS,
     RUNTIME_CLASSES,
+    Resource,
 )
 from shared.kube.watch.cache import Change, Sink, transitions
 from shared.kube.watch.watches import Watches
@@ -44,12 +46,14 @@ UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 _NO_KINDS: Final = Kinds()
+_NO_NAME: Final = "metadata.name=quotree"
+"""No PodGroup that Quotree makes is called so."""
 
 
 class WatchedWorkloads:
     """Read from the same event loop; updated by the watches it adds."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         client: Client,
         watches: Watches,
@@ -57,6 +61,7 @@ class WatchedWorkloads:
         default_group: bool,
         kinds: Kinds = _NO_KINDS,
         devices: DeviceResources | None = None,
+        gang_scheduling: bool = False,
     ) -> None:
         self._client = client
         self._default_group = default_group
@@ -74,6 +79,7 @@ class WatchedWorkloads:
             ):
                 sink = _sink(partial(contexts.observe_claims, source))
                 watches.add(Watch(client, resource, project, sink, settings=MAY_BE_ABSENT))
+        self._pod_groups = watches.add(_none_of(client, POD_GROUPS)) if gang_scheduling else None
         self._jobs = watches.add(Watch(client, JOBS, job_record, self._observe_workloads))
         project_pod = record_of_any_pod if any(kind.has_makers for kind in kinds.suspended) else pod_record
         watches.add(Watch(client, PODS, project_pod, self._observe_workloads, labels=GROUP_LABEL, fields=UNFINISHED))
@@ -87,6 +93,11 @@ class WatchedWorkloads:
             if count and self._resolve(namespace, label) == group:
                 found[runs] += count
         return GroupWorkloads(pending=found[False], running=found[True])
+
+    @property
+    def has_pod_groups(self) -> bool:
+        """Whether the API server knows PodGroups, and Quotree makes them."""
+        return self._pod_groups is not None and not self._pod_groups.is_absent
 
     def made_for(self, unit: str, pod_set: str) -> int:
         """Return how many pods of that set the object has that have not ended."""
@@ -153,6 +164,11 @@ def _add(counts: Counter[K], key: K, step: int) -> None:
     counts[key] += step
     if not counts[key]:
         del counts[key]
+
+
+def _none_of(client: Client, resource: Resource) -> Watch[None]:
+    """Watch no object of a kind: only whether the API server knows it."""
+    return Watch(client, resource, lambda _raw: None, lambda _changes: None, fields=_NO_NAME, settings=MAY_BE_ABSENT)
 
 
 def _sink(see: Callable[[Iterable[Transition[R]]], object]) -> Sink[R]:

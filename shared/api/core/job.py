@@ -25,6 +25,10 @@ class PodTemplate(View, frozen=True):
     spec: PodSpec = PodSpec()
 
 
+class JobScheduling(View, frozen=True):
+    """What the owner of a Job has the Job controller tell kube-scheduler; only whether it is there."""
+
+
 class JobSpec(View, frozen=True, gc=True, weakref=True):
     """The spec of a Job.
 
@@ -38,6 +42,7 @@ class JobSpec(View, frozen=True, gc=True, weakref=True):
     manual_selector: bool = False
     pod_replacement_policy: str = ""
     active_deadline_seconds: int | None = None
+    scheduling: JobScheduling | None = None
     template: PodTemplate = PodTemplate()
 
 

@@ -86,6 +86,12 @@ class PodResourceClaim(View, frozen=True):
     resource_claim_template_name: str = ""
 
 
+class SchedulingGroup(View, frozen=True):
+    """The PodGroup with whose pods kube-scheduler places a pod."""
+
+    pod_group_name: str = ""
+
+
 class PodSpec(View, frozen=True):
     """The parts of a pod spec that decide its request, its place and its priority."""
 
@@ -102,6 +108,7 @@ class PodSpec(View, frozen=True):
     scheduling_gates: list[SchedulingGate] = []
     node_name: str = ""
     resource_claims: list[PodResourceClaim] = []
+    scheduling_group: SchedulingGroup | None = None
     termination_grace_period_seconds: int | None = None
     active_deadline_seconds: int | None = None
 

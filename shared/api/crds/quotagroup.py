@@ -259,6 +259,7 @@ def _startup_schema() -> Schema:
             "blockAdmission": word("Which starts wait while a workload is not ready.", "Cluster", "Group", "None"),
             "timeout": duration("How long pods may take to become ready after a start."),
             "recoveryTimeout": duration("How long they may take to become ready again."),
+            "gang": flag("Whether kube-scheduler places the pods of a Job all or none; needs quota.gangScheduling."),
             "backoffBase": duration("The back-off after the first failed start; it doubles with every further one."),
             "backoffMax": duration("The longest back-off."),
             "limit": number("After how many failed starts a workload is deactivated.", minimum=1, maximum=1000000),

@@ -93,6 +93,11 @@ class Watch(Generic[R]):
         return self._cache.undecodable
 
     @property
+    def is_absent(self) -> bool:
+        """Whether the API server does not know the kind."""
+        return self._is_absent
+
+    @property
     def version(self) -> str:
         """The resourceVersion of the records as last reported to the sink; empty before the first list."""
         return self._version or ""

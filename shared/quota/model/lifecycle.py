@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeVar
 
 from shared.api.durations import later
+from shared.api.owner_settings import OwnStartup
 from shared.quota.model.settings import (
     BlockAdmission,
     QueueingMaxima,
@@ -76,6 +77,13 @@ def startup_of(workload: Workload, settings: StartupSettings) -> StartupSettings
         timeout=settings.timeout if own.timeout is None else own.timeout,
         recovery_timeout=settings.recovery_timeout if own.recovery_timeout is None else own.recovery_timeout,
     )
+
+
+def is_gang(path: Sequence[Group], cluster: QuotaSettings, own: OwnStartup) -> bool:
+    """Return whether kube-scheduler is to place the pods of a Job of the first group of `path` all or none."""
+    if not cluster.gang_scheduling:
+        return False
+    return startup_in_force(path, cluster).gang if own.gang is None else own.gang
 
 
 class RunTimeLimit(NamedTuple):

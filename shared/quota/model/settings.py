@@ -90,6 +90,8 @@ class StartupSettings:
     backoff_base: timedelta = timedelta(minutes=1)
     backoff_max: timedelta = timedelta(hours=1)
     limit: int | None = None
+    gang: bool = False
+    """Whether kube-scheduler places the pods of a Job all or none; groups and owners say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,8 @@ class QuotaSettings:
     """Whether the group label of a namespace keeps its workloads from groups outside."""
     require_use: bool = False
     """Whether the owner of a workload needs the verb `use` on its group."""
+    gang_scheduling: bool = False
+    """Whether Jobs that ask for it are handed to kube-scheduler as PodGroups."""
     require_divide: bool = False
     """Whether who could edit all groups needs the verb `divide` on a group above the edited one."""
     maxima: GroupMaxima = GroupMaxima()

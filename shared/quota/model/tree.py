@@ -188,6 +188,7 @@ class StartupOverrides:
     backoff_base: timedelta | None = None
     backoff_max: timedelta | None = None
     limit: int | None = None
+    gang: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

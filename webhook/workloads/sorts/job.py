@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -11,9 +12,11 @@ from shared.api.annotations import InjectedAnnotation
 from shared.api.core.job import Job, read_job
 from shared.api.injection import NOTHING, placement_operations
 from shared.api.json.patches import Operation, add
-from shared.api.names import REPLACEMENT
+from shared.api.names import OWN_POD_GROUP, REPLACEMENT
 from shared.quota.model.flavor import injection
 from shared.quota.model.flavor_placement import conflicts, find_flavors, only_flavors, own_placement
+from shared.quota.model.lifecycle import is_gang
+from shared.quota.model.read.jobs import startup_declared
 from shared.quota.model.rules.findings import Findings, Violation
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
@@ -30,6 +33,9 @@ from webhook.workloads.workload_review import WorkloadReview
 from webhook.workloads.workload_side import PodSetSide, WorkloadSide, own_annotations
 
 TEMPLATE: Final = ("spec", "template", "spec")
+_SMALLEST_GANG: Final = 2
+_UNLIKE: Final = 10
+"""So many hexadecimal digits make the name of a PodGroup unlike all others."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,23 @@ class JobReviews(ReviewSort[JobSide]):
             return []
         by_convention = is_suspended_by_convention(new.metadata.labels)
         return [add(("spec", "suspend"), value=False)] if by_convention else []
+
+    def join_pod_group(self, edit: WorkloadReview[JobSide]) -> list[Operation]:
+        """Name a PodGroup in its template, where its group or its owner asks for a gang and its owner names none.
+
+        The field is immutable. The name is unlike that of any other Job, a deleted one of the same name included.
+        """
+        job, context = edit.new.job, edit.context
+        named = job.spec.template.spec.scheduling_group is not None or job.spec.scheduling is not None
+        if named or not context.has_pod_groups or job.wanted_pods < _SMALLEST_GANG or not job.has_own_controller:
+            return []
+        tree = context.quota.tree
+        path = [tree[name] for name in tree.path(edit.group or "")]
+        if not path or not is_gang(path, context.quota.settings, startup_declared([job.metadata])[0]):
+            return []
+        unlike = sha256(edit.review.uid.encode()).hexdigest()[:_UNLIKE]
+        name = f"{OWN_POD_GROUP}{job.metadata.name or job.metadata.generate_name.rstrip('-.')}-{unlike}"
+        return [add((*TEMPLATE, "schedulingGroup"), {"podGroupName": name})]
 
     def pending_injection(self, edit: WorkloadReview[JobSide]) -> InjectedAnnotation | None:
         """Return the placement of its only flavors; None: its template cannot change, or it is in no group.

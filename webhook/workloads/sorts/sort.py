@@ -35,6 +35,10 @@ class ReviewSort(ABC, Generic[SideT]):
         """Return the labels that a new object gets beside its group."""
         return {}
 
+    def join_pod_group(self, _edit: WorkloadReview[SideT]) -> list[Operation]:
+        """Return the patch by which kube-scheduler places the pods of a new object all or none; none: one by one."""
+        return []
+
     def pending_injection(self, _edit: WorkloadReview[SideT]) -> InjectedAnnotation | None:
         """Return the placement that the object must have while it waits; None: none is injected before its start."""
         return None

@@ -8,6 +8,7 @@ import msgspec
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import PodSpec
+from shared.cluster.state.observed.gangs import WantedPodGroup, wanted_pod_group
 from shared.cluster.state.observed.job_pods import PodSums, is_as_declared
 from shared.cluster.state.observed.job_use import Use, use_of_job
 from shared.cluster.state.observed.pod_replacement import PolicyChange, policy_change
@@ -51,6 +52,10 @@ class JobSort(OwnerSort[Job]):
     ) -> PolicyChange | None:
         """Return what lets its pods be replaced when they have ended, or are lost."""
         return policy_change(seen, workload, sums, now)
+
+    def wanted_pod_group(self, seen: Job, workload: Workload) -> WantedPodGroup | None:
+        """Return that of a started Job that was created as a gang."""
+        return wanted_pod_group(seen, workload)
 
     def suspended_since(self, seen: Job) -> datetime | None:
         """Return the time of its condition Suspended, if that is true."""

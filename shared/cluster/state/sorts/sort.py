@@ -8,6 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from shared.api.core.job import Job
 from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod, PodSpec
+from shared.cluster.state.observed.gangs import WantedPodGroup
 from shared.cluster.state.observed.job_pods import PodSums
 from shared.cluster.state.observed.job_use import Use
 from shared.cluster.state.observed.pod_replacement import PolicyChange
@@ -77,6 +78,10 @@ class WorkloadSort(ABC, Generic[T]):
         self, _seen: T, _workload: Workload, _sums: PodSums | None, _now: datetime | None
     ) -> PolicyChange | None:
         """Return the change of its podReplacementPolicy that it needs."""
+        return None
+
+    def wanted_pod_group(self, _seen: T, _workload: Workload) -> WantedPodGroup | None:
+        """Return the PodGroup that its pods are placed with, if Quotree makes it."""
         return None
 
     def is_live(self, seen: T) -> bool:

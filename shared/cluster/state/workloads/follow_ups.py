@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from shared.cluster.state.observed.gangs import WantedPodGroup
 from shared.cluster.state.observed.pod_replacement import PolicyChange
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.workload import Workload
@@ -32,6 +33,8 @@ class FollowUps:
         """Workloads whose pods were all ready since the start and are not any more; not yet written on them."""
         self.policy_changes: dict[str, PolicyChange] = {}
         """Started Jobs that need another podReplacementPolicy."""
+        self.pod_groups: dict[str, WantedPodGroup] = {}
+        """The PodGroups that the pods of started Jobs are placed with."""
         self.kept_start_times: set[str] = set()
         """Suspended Jobs whose start time Kubernetes has not reset."""
         self.problems: dict[str, tuple[str, ...]] = {}
@@ -55,6 +58,16 @@ class FollowUps:
         elif self.policy_changes.get(key) != change:
             self.policy_changes[key] = change
             self.changed = True
+
+    def want_pod_group(self, key: str, wanted: WantedPodGroup | None) -> None:
+        """Set which PodGroup the pods of a Job are placed with; None: no one that Quotree makes."""
+        if self.pod_groups.get(key) == wanted:
+            return
+        self.changed = True
+        if wanted is None:
+            del self.pod_groups[key]
+        else:
+            self.pod_groups[key] = wanted
 
     def set_problems(self, key: str, problems: tuple[str, ...]) -> None:
         """Set what is wrong with what the objects of a workload say."""
@@ -87,3 +100,4 @@ class FollowUps:
         self.unready.discard(key)
         self.kept_start_times.discard(key)
         self.policy_changes.pop(key, None)
+        self.want_pod_group(key, None)

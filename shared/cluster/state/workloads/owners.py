@@ -111,6 +111,7 @@ class OwnersOfPods:
         if not runs_pods:
             self.unseen_pods.add(key)
         self._store.lose_owner(key)
+        self._readings.follow_ups.want_pod_group(key, None)
         self._readings.overlay.assumptions.lose(key, owner.metadata.uid)
         self._terminating.add(key)
         self._drop_beside(key)
@@ -143,6 +144,7 @@ class OwnersOfPods:
         if owner is not None:
             self._readings.overlay.assumptions.lose(key, owner.metadata.uid)
             self._readings.follow_ups.set_problems(key, ())
+            self._readings.follow_ups.want_pod_group(key, None)
         self._drop_beside(key)
         self._readings.put(key, left)
 

@@ -67,6 +67,7 @@ class WorkloadReadings:
                 self.follow_ups.unadmitted_running[key] = workload
             workload = self._with_history(key, objects[0], workload)
             self._note_policy_change(key, objects[0], workload)
+            self.follow_ups.want_pod_group(key, sort_of(objects[0]).wanted_pod_group(objects[0], workload))
             workload = self._with_pods(key, objects[0], workload)
         self.follow_ups.set_problems(key, reading.problems)
         self.put(key, workload)

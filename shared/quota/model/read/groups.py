@@ -230,6 +230,7 @@ def _startup(spec: StartupSpec, found: list[Unread]) -> StartupOverrides:
         block_admission=word_of(spec.block_admission, BlockAdmission, "spec.startup.blockAdmission", found),
         timeout=duration_of(spec.timeout, "spec.startup.timeout", found),
         recovery_timeout=duration_of(spec.recovery_timeout, "spec.startup.recoveryTimeout", found),
+        gang=spec.gang,
         backoff_base=duration_of(spec.backoff_base, "spec.startup.backoffBase", found),
         backoff_max=duration_of(spec.backoff_max, "spec.startup.backoffMax", found),
         limit=spec.limit,

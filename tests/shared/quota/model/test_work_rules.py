@@ -275,7 +275,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         {"group_name": "vision", "annotations": {STARTUP: '{"time": "10m"}'}},
         "BadAnnotation",
         f"metadata.annotations[{STARTUP}]",
-        "has 'time'; write some of timeout, recoveryTimeout and minReady",
+        "has 'time'; write some of timeout, recoveryTimeout, minReady and gang",
     ),
     "start-up that no pod is in time for": (
         {"group_name": "vision", "annotations": {STARTUP: '{"timeout": "0s"}'}},
@@ -288,6 +288,12 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str, str, str]] = {
         "BadAnnotation",
         f"metadata.annotations[{STARTUP}]",
         "has minReady 0.5; write a number of pods, 1 or more",
+    ),
+    "start-up with a number of gangs": (
+        {"group_name": "vision", "annotations": {STARTUP: '{"gang": 1}'}},
+        "BadAnnotation",
+        f"metadata.annotations[{STARTUP}]",
+        "has gang 1; write true or false",
     ),
     "start-up that takes longer than any group may set": (
         {"group_name": "vision", "annotations": {STARTUP: '{"timeout": "11m"}'}, "settings": BOUNDED},
