@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from dev.controlplane.quotree import Quotree
-from tests.e2e.visibility.steps import available, dry_run, listed, run_command, serving_process, wait_for
+from tests.e2e.visibility.steps import available, dry_run, listed, serving_process, wait_for
 
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/quotree-system/leases/quotree-reconciler"
-MERGE = "application/merge-patch+json"
 pytestmark = pytest.mark.timeout(400)
 
 
@@ -29,9 +27,6 @@ def test_namespace_deletion_completes_while_no_reconciler_serves(quotree: Quotre
     quotree.reconcilers[0].kill()
     wait_for(lambda: not Path(f"/proc/{serving}").exists(), "the process that serves ends with it")
     wait_for(lambda: available(control_plane) != "True", "the API server notices")
-    control_plane.rest.request("PATCH", LEASE, {"spec": {"holderIdentity": ""}}, MERGE)
-    asked = run_command(quotree, "explain", "-n", "team-a", "own")
-    assert (asked.returncode, "no reconciler leads since 2" in asked.stderr) == (0, True), asked.stderr
     assert "own" in control_plane.kubectl("get", "jobs", "-n", "team-a").stdout
     alone = dry_run(quotree)
     assert alone.returncode == 0, alone.stderr
