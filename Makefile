@@ -55,7 +55,7 @@ words: venv
 	$(BIN)/pytest -n 0 $(addprefix tests/project/test_,words.py documentation_links.py citations.py glossary.py architecture.py dead_code.py moments.py)
 
 generated: venv
-	@for each in crds presets rules glossary chart_readme benchmarks; do $(BIN)/python -m dev.generate.$$each; done
+	@for each in dev.generate.{crds,presets,rules,glossary,chart_readme} benchmarks.results.pages; do $(BIN)/python -m $$each; done
 
 # Compiled beside mypy, which computes on one core: each worker would compile all of the tests for itself.
 compiled: venv
@@ -98,7 +98,7 @@ chaos: binaries
 
 # Within 45 minutes; what failed is named, and the page is made of what was measured all the same.
 bench: binaries
-	@$(BIN)/python -m benchmarks; code=$$?; $(BIN)/python -m dev.generate.benchmarks && exit $$code
+	@$(BIN)/python -m benchmarks; code=$$?; $(BIN)/python -m benchmarks.results.pages && exit $$code
 
 image: venv
 	@$(BIN)/python -m dev.image $(if $(TAG),--tag=$(TAG)) $(if $(REFRESH),--refresh)

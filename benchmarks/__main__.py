@@ -1,7 +1,7 @@
 """Which benchmarks there are: `python -m benchmarks [NAME…]` runs them, or all of them, one after another.
 
 At the end one table says what was measured. A run of all writes docs/benchmarks/results.json, of which the page is
-made (`python -m dev.generate.benchmarks`). A run of some replaces their figures in the file that `--out` names.
+made (`python -m benchmarks.results.pages`). A run of some replaces their figures in the file that `--out` names.
 `--small` runs trials, which tell nothing but that each benchmark works.
 """
 

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.results.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Scale, chart, linear, logarithmic
 from benchmarks.results.figures import FIGURES, Figure, amount_text, of_rounds, record, recorded, table
 from benchmarks.results.filling import filled
+from benchmarks.results.pages import TEMPLATES, pages
 from benchmarks.results.programme import ALL, WHOLE
 from benchmarks.results.results import Outcome, Results, merged, read_results
-from dev.generate import benchmarks
 
 RUN = Results(
     {"Kubernetes": "v1.36.3"},
@@ -28,16 +28,14 @@ RUN = Results(
 
 
 def test_pages_are_made_of_the_results_that_are_kept() -> None:
-    written = dict(benchmarks.pages(read_results()))
+    written = dict(pages(read_results()))
     assert {"benchmarks.md", "sizing.md", "growth-first.svg"} <= {path.name for path in written}
     for path, text in written.items():
-        assert path.read_text() == text, "run python -m dev.generate.benchmarks"
+        assert path.read_text() == text, "run python -m benchmarks.results.pages"
 
 
 def test_pages_name_no_figure_of_a_benchmark_that_is_not_run() -> None:
-    places = {
-        line.split("{{")[1] for page in benchmarks.TEMPLATES.glob("*") for line in page.read_text().split("}}")[:-1]
-    }
+    places = {line.split("{{")[1] for page in TEMPLATES.glob("*") for line in page.read_text().split("}}")[:-1]}
     parts = {"conditions", "figures", "runs"}
     assert {place.partition(".")[0] for place in places - parts} <= {each.name for each in ALL}
 

@@ -1,4 +1,4 @@
-"""Writes docs/benchmarks.md, its pictures and docs/sizing.md: `python -m dev.generate.benchmarks`.
+"""Writes docs/benchmarks.md, its pictures and docs/sizing.md: `python -m benchmarks.results.pages`.
 
 The figures are in docs/benchmarks/results.json, the text in benchmarks/pages; `make bench` measures again.
 """
