@@ -2,10 +2,10 @@
 
     python -m benchmarks.reclaims [--jobs 200] [--waiting 10000] [--rounds 1] [--patience 300] [quotree] [kueue]
 
-Three groups of one parent: the lender is promised all that the nodes have, one unit for each Job, the borrower and the
-crowd nothing. So many Jobs of one unit run in the borrower's group and do not end by themselves, and so many more wait
-in the crowd's; then as many as run are created in the lender's by 20 clients. Each contender gets a control plane of
-its own (see `benchmarks.starts`). A pod that is evicted ends at once.
+Two groups of one parent: the lender is promised all that the nodes have, one unit for each Job, the borrower nothing.
+So many Jobs of one unit run in the borrower's group and do not end by themselves, and so many more wait there behind
+them; then as many as run are created in the lender's by 20 clients. Each contender gets a control plane of its own (see
+`benchmarks.starts`). A pod that is evicted ends at once.
 
 * the first, the last: from the first creation until the lender's first and last Job are resumed;
 * evictions: how often a Job of the borrower was suspended, and when; needed are as many as the lender has Jobs;
@@ -58,7 +58,6 @@ CONTENDERS: Final[dict[str, Choose]] = {
 }
 LENDER: Final = "lender"
 BORROWER: Final = "borrower"
-CROWD: Final = "crowd"
 
 
 @dataclass(slots=True)
@@ -103,10 +102,9 @@ class Seen:
 
 
 def leaves(jobs: int) -> tuple[Leaf, ...]:
-    """The lender, promised a unit for each Job, and the others, promised nothing."""
+    """The lender, promised a unit for each Job, and the borrower, promised nothing."""
     whole, nothing = {"cpu": str(jobs), "memory": f"{jobs}Gi"}, {"cpu": "0", "memory": "0"}
-    others = (Leaf(name, "organisation-part", nothing) for name in (BORROWER, CROWD))
-    return Leaf(LENDER, "organisation-part", whole), *others
+    return Leaf(LENDER, "organisation-part", whole), Leaf(BORROWER, "organisation-part", nothing)
 
 
 def nodes(jobs: int) -> list[cluster.NodeSpec]:
@@ -115,11 +113,11 @@ def nodes(jobs: int) -> list[cluster.NodeSpec]:
     return [cluster.NodeSpec(f"node-{number}", allocatable=each) for number in range(10)]
 
 
-def endless_jobs(contender: Contender, group: str, jobs: int) -> list[dict[str, Any]]:
-    """Return Jobs of one unit whose pod runs until it is deleted."""
+def endless_jobs(contender: Contender, group: str, jobs: int, name: str = "job") -> list[dict[str, Any]]:
+    """Return Jobs of one unit whose pod runs until it is deleted. `name`: what theirs begin with."""
     unit = {"cpu": "1", "memory": "1Gi"}
     return [
-        job(f"{group}-{number}", {contender.label: group}, unit, suspended=contender.suspended)
+        job(f"{group}-{name}-{number}", {contender.label: group}, unit, suspended=contender.suspended)
         for number in range(jobs)
     ]
 
@@ -135,7 +133,7 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int, 
         await create_all(client, JOBS, endless_jobs(contender, BORROWER, jobs), "default", CLIENTS)
         if len(await seen.until_resumed(BORROWER, jobs)) < jobs:
             raise RuntimeError(f"{contender.name} has not started what fits")
-        await create_all(client, JOBS, endless_jobs(contender, CROWD, waiting), "default", CLIENTS)
+        await create_all(client, JOBS, endless_jobs(contender, BORROWER, waiting, "waits"), "default", CLIENTS)
         await asyncio.sleep(5)
         before, spent = requests_answered(control_plane), cpu_spent()
         began = time.perf_counter()
