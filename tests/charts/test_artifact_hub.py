@@ -6,6 +6,7 @@ from dev.controlplane.cluster import ControlPlane
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from tests.charts.rendering import CHART
 from tests.project.repository import text_of
+from tests.versions import wait_until_served
 
 ABOUT = yaml.safe_load((CHART / "Chart.yaml").read_text())
 ANNOTATIONS: dict[str, str] = {
@@ -34,8 +35,7 @@ def test_listed_definitions_are_those_of_the_chart() -> None:
 
 def test_examples_of_the_definitions_are_accepted(control_plane: ControlPlane) -> None:
     control_plane.apply(yaml.dump_all([quotagroup_definition(), flavor_definition()], Dumper=yaml.CSafeDumper))
-    control_plane.kubectl("wait", "--for=condition=Established", "crd", "quotagroups.quotree.dev")
-    control_plane.kubectl("wait", "--for=condition=Established", "crd", "resourceflavors.quotree.dev")
+    wait_until_served(control_plane, "crd/quotagroups.quotree.dev", "crd/resourceflavors.quotree.dev")
     examples = yaml.safe_load(ANNOTATIONS["crdsExamples"])
     command = ("apply", "--dry-run=server", "--validate=strict", "-f", "-")
     done = control_plane.kubectl(*command, input=yaml.dump_all(examples, Dumper=yaml.CSafeDumper), check=False)

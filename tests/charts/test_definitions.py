@@ -15,6 +15,7 @@ from dev.controlplane.programs.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from tests.documented.documentation import BLOCK
 from tests.project.repository import text_of
+from tests.versions import wait_until_served
 
 OLD, NEW = "v1alpha1", "v1"
 MIGRATORS = ("serviceaccount-controller", "garbage-collector-controller", "storage-version-migrator-controller")
@@ -27,7 +28,7 @@ def api(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
     """A cluster with nothing of Quotree but the definitions, and objects that are stored in the old version."""
     with cluster.start(control_plane_binaries, controllers=MIGRATORS, scheduler=False, kwok=False) as started:
         _apply(started, {OLD: True})
-        started.kubectl("wait", "--for=condition=Established", "crd", "--all")
+        wait_until_served(started)
         started.apply(text_of(EXAMPLE))
         yield started
 

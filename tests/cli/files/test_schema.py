@@ -20,6 +20,7 @@ from dev.controlplane.programs.binaries import Binaries
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from tests.documented.documentation import blocks
 from tests.project.repository import ROOT
+from tests.versions import wait_until_served
 
 NAMES = ["quotagroup_v1alpha1.json", "resourceflavor_v1alpha1.json"]
 GROUP = {"apiVersion": "quotree.dev/v1alpha1", "kind": "QuotaGroup", "metadata": {"name": "vision"}}
@@ -47,7 +48,7 @@ def api(control_plane_binaries: Binaries) -> Iterator[ControlPlane]:
     """An API server with the two definitions."""
     with cluster.start(control_plane_binaries, controllers=(), scheduler=False, kwok=False) as started:
         started.apply(yaml.safe_dump_all([quotagroup_definition(), flavor_definition()]))
-        started.kubectl("wait", "--for=condition=Established", "crd", "--all")
+        wait_until_served(started)
         yield started
 
 

@@ -3,7 +3,7 @@
 import json
 
 from dev.controlplane.cluster import ControlPlane
-from tests.versions import definitions
+from tests.versions import definitions, wait_until_served
 
 
 def install_kinds(control_plane: ControlPlane) -> None:
@@ -11,4 +11,4 @@ def install_kinds(control_plane: ControlPlane) -> None:
     listed = {"apiVersion": "v1", "kind": "List", "items": definitions(control_plane)}
     control_plane.kubectl("apply", "--server-side", "-f", "-", input=json.dumps(listed))
     crds = ("crd/quotagroups.quotree.dev", "crd/resourceflavors.quotree.dev")
-    control_plane.kubectl("wait", "--for=condition=Established", *crds)
+    wait_until_served(control_plane, *crds)

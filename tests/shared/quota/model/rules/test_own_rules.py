@@ -12,6 +12,7 @@ from shared.quota.model.read.groups import read_flavor_manifest, read_group_mani
 from shared.quota.model.rules import Violation
 from shared.quota.model.tree import Entry, Group, Tree
 from tests.shared.quota.model.rules.own_cases import FLAVOR_CASES, GROUP_CASES, Case
+from tests.versions import wait_until_served
 
 CONTEXT = rules.Context()
 
@@ -67,7 +68,7 @@ def with_definitions(control_plane: ControlPlane) -> ControlPlane:
     """A control plane with the two CRDs and without any webhook."""
     for definition in (quotagroup_definition(), flavor_definition()):
         control_plane.apply(json.dumps(definition))
-    control_plane.kubectl("wait", "crd", "--all", "--for=condition=Established", "--timeout=90s")
+    wait_until_served(control_plane)
     return control_plane
 
 
