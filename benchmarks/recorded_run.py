@@ -20,6 +20,7 @@ from random import Random
 from statistics import mean, median, quantiles
 from typing import Any, Final
 
+from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
@@ -139,23 +140,33 @@ def inverted(first: Sequence[Event], second: Mapping[tuple[str, str, int], Event
     return sum(1 for place, (a, x) in enumerate(times) for b, y in times[place + 1 :] if b - a >= apart and y < x)
 
 
-def compare(title: str, lived: dict[tuple[str, str, int], Event], again: dict[tuple[str, str, int], Event]) -> None:
-    """Print how the two differ. Times are counted from the first start of each."""
+def compare(lived: dict[tuple[str, str, int], Event], again: dict[tuple[str, str, int], Event]) -> list[Figure]:
+    """Print how the two differ, and return it. Times are counted from the first start of each."""
     zero, other = (min(each.time for each in side.values()) for side in (lived, again))
     both = lived.keys() & again.keys()
     late = sorted(((again[key].time - other) - (lived[key].time - zero)).total_seconds() for key in both)
     count = {side: Counter(what for _, what, _ in keys) for side, keys in (("live", lived), ("replay", again))}
-    print(f"{title}: live {dict(count['live'])}, replayed {dict(count['replay'])}; {len(both)} are the same")
+    print(f"live {dict(count['live'])}, replayed {dict(count['replay'])}; {len(both)} are the same")
     for what in ("starts", "evictions"):
         only = sorted({name for name, each, _ in lived.keys() ^ again.keys() if each == what})
         print(f"  {what} of one alone: {len(only)} {', '.join(only[:8])}")
-    cuts = quantiles(late, n=20)
+    cuts, longest = quantiles(late, n=20), max(abs(late[0]), abs(late[-1]))
     print(f"  replayed later by: median {median(late):.2f} s, 5 % {cuts[0]:.2f}, 95 % {cuts[-1]:.2f}, all within "
           f"{late[0]:.2f} and {late[-1]:.2f} s; mean {mean(late):.2f}")  # fmt: skip
     shared = [lived[key] for key in both]
     pairs = len(shared) * (len(shared) - 1) // 2
     apart = ", ".join(f"{inverted(shared, again, each)} {each} s apart or more" for each in (1, 3))
-    print(f"  in another order: {inverted(shared, again, 0)} of {pairs} pairs; {apart}")
+    exchanged = inverted(shared, again, 0)
+    print(f"  in another order: {exchanged} of {pairs} pairs; {apart}")
+    return [
+        *(Figure(f"recorded_run.{side}.{what}", number) for side, of in count.items() for what, number in of.items()),
+        Figure("recorded_run.both", len(both)),
+        Figure("recorded_run.later", median(late), "s"),
+        Figure("recorded_run.later.5", cuts[0], "s"),
+        Figure("recorded_run.later.95", cuts[-1], "s"),
+        Figure("recorded_run.later.longest", longest, "s"),
+        Figure("recorded_run.exchanged", 100 * exchanged / pairs, "%"),
+    ]
 
 
 def main() -> None:
@@ -170,7 +181,7 @@ def main() -> None:
         with control_plane(folder) as q:
             live(q, TREE, jobs, options.seconds)
         again = replayed(folder / "logs")
-        compare("own tree", events(again, "recorded"), events(again, "replayed"))
+        record(*compare(events(again, "recorded"), events(again, "replayed")))
 
 
 if __name__ == "__main__":

@@ -59,5 +59,6 @@ ALL: Final = (
     _of("accounts", "engine", 3, "", "--jobs 5000"),
     _of("forecasts", "engine", 3, "--error over", "--error over --samples 5"),
     _of("replay", "engine", 2, "--jobs 1000", "--jobs 20 --groups 20"),
+    _of("recorded_run", "", 6, "", "--jobs 12 --seconds 6"),
     _of("large_objects", "objects", 4, "", "--jobs 5 --kilobytes 100"),
 )
