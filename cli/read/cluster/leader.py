@@ -24,7 +24,7 @@ class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Lease(msgspec.Struct, frozen=True):
-    spec: _LeaseSpec
+    spec: _LeaseSpec = _LeaseSpec()
 
 
 def warn_without_leader(cluster: LiveCluster) -> None:

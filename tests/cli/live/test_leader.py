@@ -48,6 +48,7 @@ def cluster(*leases: Object, name: str = "quotree-reconciler", **more: list[Obje
         pytest.param(cluster(lease(31)), 31, id="run out"),
         pytest.param(cluster(lease(1, holder="")), 1, id="released"),
         pytest.param(cluster({"spec": {}}), None, id="never held"),
+        pytest.param(cluster({}), None, id="made by hand"),
         pytest.param(cluster(lease(90), lease(3)), None, id="another installation's has run out"),
         pytest.param(Lists(), None, id="forbidden"),
     ],

@@ -122,7 +122,8 @@ def _announced(written: Tree, now: datetime) -> set[datetime]:
 def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource) -> Counter[bool]:
     """By whether it is preemptible: what those use below who neither go now nor have notice after the cycle.
 
-    Nothing where some may stay after the border.
+    Nothing where some may stay after the border, or cannot be stopped yet, as a start that is not answered. See
+    docs/specification.md §5.4.
     """
     plan, used = cycle.plan, Counter[bool]()
     withdrawn = {each.id for each in plan.notices_withdrawn}
@@ -132,6 +133,8 @@ def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource) -> Counte
         if leaf is None or leaf.inactive is not None or leaf.reclaim.exempt_after_start:
             return Counter()
         for work in leaf.admitted:
+            if not work.is_answered:
+                return Counter()
             has_notice = work.id in known or (work.notice is not None and work.id not in withdrawn)
             if work.admission is not None and not has_notice:
                 used[work.preemptible] += asked(work, work.admission.flavors).get(key, 0)

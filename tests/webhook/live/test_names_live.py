@@ -195,6 +195,6 @@ def test_ones_own_name_is_the_only_user_that_can_be_written(policed: AdmissionSe
 
 
 def test_object_full_of_other_annotations_is_judged(policed: AdmissionSetup) -> None:
-    many = {f"{number:x}": "" for number in range(45_000)}
+    many = {f"{number:x}": "" for number in range(30_000)}
     assert create(policed, pod("many", annotations=many)) == "pod/many created"
     assert BY_QUOTREE in create(policed, pod("forged", annotations={**many, **FORGED}))
