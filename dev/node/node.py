@@ -20,9 +20,8 @@ from dev.node.errors import NodeError
 from dev.node.machine import cleanup, owner, requirements, state
 from dev.node.names import BRIDGE, GATEWAY, MACHINE, NODE, STATE
 
-# All of a real cluster but what needs a cloud or gives out pod networks.
-OMITTED = ("cloud-node-lifecycle", "node-ipam", "node-route", "service-lb")
-CONTROLLERS = ("*", *(f"-{name}-controller" for name in OMITTED))
+# All of a real cluster but what gives out pod networks.
+CONTROLLERS = ("*", "-node-ipam-controller")
 READY_TIMEOUT = 120.0
 
 
