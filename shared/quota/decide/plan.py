@@ -27,8 +27,8 @@ def plan(snapshot: Snapshot, cache: CycleCache | None = None) -> Plan:
     `cache`: one object for all cycles of one process; the plan is the same, and what has not changed costs nothing.
     """
     cache = CycleCache() if cache is None else cache
-    found = _plan_now(snapshot, cache)
-    return found if snapshot.world.written is None else with_early_notices(found, snapshot, cache, _plan_now)
+    found, written = _plan_now(snapshot, cache), snapshot.world.written
+    return found if written is None else with_early_notices(found, snapshot, written, cache, _plan_now)
 
 
 def _plan_now(snapshot: Snapshot, cache: CycleCache) -> Plan:
@@ -46,7 +46,7 @@ def _plan_now(snapshot: Snapshot, cache: CycleCache) -> Plan:
 def _plan(last: Round, notices: Notices, turns: TurnDecisions) -> Plan:
     inputs = last.inputs
     changes = (inputs.snapshot.leaves[name].next_change for name in inputs.cache.of(Sort.TIMED))
-    last.waits.wake(*(moment for moment in changes if moment is not None))
+    last.waits.wake(*filter(None, changes))
     ends = (inputs.snapshot.leaves[name].next_end for name in inputs.cache.of(Sort.ENDING))
     return Plan(
         now=inputs.now,
@@ -61,7 +61,7 @@ def _plan(last: Round, notices: Notices, turns: TurnDecisions) -> Plan:
         over_since=last.delays.over_since,
         wake_at=last.waits.wake_at,
         next_turn=turns.next_turn,
-        next_end=min((moment for moment in ends if moment is not None), default=None),
+        next_end=min(filter(None, ends), default=None),
         measured_after=inputs.taken_over.measured_after,
     )
 

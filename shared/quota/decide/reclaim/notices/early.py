@@ -20,6 +20,7 @@ from shared.quota.decide.decisions import Evict, Notice, Plan
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.in_force import Announcement, announced
+from shared.quota.model.tree import Tree
 from shared.quota.model.workload import EvictionReason, Workload
 
 BORDERS: Final = 4
@@ -32,11 +33,11 @@ _OWN_CAUSES: Final = frozenset(
 Decide = Callable[[Snapshot, CycleCache], Plan]
 
 
-def with_early_notices(found: Plan, snapshot: Snapshot, cache: CycleCache, decide: Decide) -> Plan:
-    """Return the plan with the notices of coming borders. `decide`: makes the plan of a snapshot without these."""
-    written = snapshot.world.written
-    if written is None:
-        return found
+def with_early_notices(found: Plan, snapshot: Snapshot, written: Tree, cache: CycleCache, decide: Decide) -> Plan:
+    """Return the plan with the notices of coming borders.
+
+    `written`: the tree with its overrides and windows. `decide`: makes the plan of a snapshot without these notices.
+    """
     grace = max((leaf.reclaim.grace_period for leaf in snapshot.leaves.values()), default=timedelta())
     soon = announced(written, earlier(snapshot.now, grace), snapshot.now)[:BORDERS]
     before, cache.ahead = cache.ahead, {}
