@@ -17,9 +17,8 @@ from shared.kube.lead.election_settings import ElectionSettings
 from shared.kube.lead.holder_pods import identity_of_pod
 from shared.process.common_settings import ProcessSettings, home_namespace, instance_name
 from shared.recording.files import FOLDER
-from shared.resources import QuantityError, parse_quantity
+from shared.resources import QuantityError, read_amount
 
-_NANO: Final = 10**9
 _LEAST_RECORDING: Final = 64 * 1024
 
 
@@ -117,7 +116,7 @@ class RecordingFile(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
     def most_bytes(self) -> int:
         """The space in bytes."""
         try:
-            return parse_quantity(self.max_size) // _NANO
+            return read_amount("memory", self.max_size, up=False)
         except QuantityError as error:
             raise ValueError(f"maxSize {self.max_size[:63]!r}: {error}") from error
 

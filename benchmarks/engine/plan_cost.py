@@ -290,7 +290,7 @@ def figures_of(shape: str, what: str, spent: Sequence[float], p99: float) -> lis
 
 
 MANY: Final = ("finished", "started", "noticed")
-"""Of what is measured often enough for a 99th percentile."""
+"""What is measured often enough for a 99th percentile."""
 
 
 def main() -> None:

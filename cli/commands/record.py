@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -19,9 +18,7 @@ from cli.read.options import read_duration
 from shared.problems import Problem
 from shared.recording.files import LineFile
 from shared.recording.recorder import ClusterObject, ObjectRecorder
-from shared.resources import QuantityError, parse_quantity
-
-_NANO: Final = 10**9
+from shared.resources import QuantityError, read_amount
 
 
 @live_options
@@ -93,7 +90,7 @@ class _Recording:
 
 def _bytes(text: str) -> int:
     try:
-        found = parse_quantity(text) // _NANO
+        found = read_amount("memory", text, up=False)
     except QuantityError as error:
         raise Problem(f"--max-size {text!r}: {error}") from error
     if found <= 0:

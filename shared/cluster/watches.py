@@ -68,7 +68,7 @@ class WorkloadWatches:
     pods: Sequence[Watch[PodRecord]]
     kinds: Sequence[Watch[KindRecord]] = ()
     pod_groups: Watch[SeenPodGroup] | None = None
-    """Those that Quotree has made; None: it makes none."""
+    """The PodGroups that Quotree has made; None: it makes none."""
 
 
 def watch_everything(  # noqa: PLR0913
@@ -160,6 +160,10 @@ def watch_everything(  # noqa: PLR0913
     pod_groups = None
     if state.settings.gang_scheduling:
         pod_groups = add(
-            POD_GROUPS, project_pod_group, state.observe_pod_groups, labels=UNIT_LABEL, settings=MAY_BE_ABSENT
+            POD_GROUPS,
+            project_pod_group,
+            state.work.follow_ups.observe_pod_groups,
+            labels=UNIT_LABEL,
+            settings=MAY_BE_ABSENT,
         )
     return WorkloadWatches(add(JOBS, project_job, state.observe_jobs), pods, found, pod_groups)

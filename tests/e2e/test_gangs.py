@@ -79,7 +79,7 @@ def placed(ask: Asking, name: str) -> int:
 
 
 def pod_groups(ask: Asking) -> dict[str, Object]:
-    """By the Job that owns it."""
+    """Return the PodGroups by the Jobs that own them."""
     items = stored(ask, POD_GROUPS)["items"]
     return {each["metadata"]["ownerReferences"][0]["name"]: each for each in items}
 

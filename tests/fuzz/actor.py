@@ -13,7 +13,7 @@ from tests.fuzz.organisation import Tenant
 MERGE: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 MOST_OBJECTS: Final = 25
-"""Of one kind in a namespace; above that a tenant deletes before it creates."""
+"""How many of one kind there are in a namespace; above that a tenant deletes before it creates."""
 _PREFIXES: Final = {
     "jobs": "/apis/batch/v1",
     "pods": "/api/v1",

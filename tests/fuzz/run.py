@@ -49,7 +49,7 @@ FAILED_WRITES: Final = 5.0
 IGNORED_RULES: Final = frozenset(
     {"StartedTwice", "CountedTwice", "OverAdmitted", "StoppedByOther", "BadEviction", "EvictedWithoutCause"}
 )
-"""By these the checker of tests/chaos takes a Job for what its template says. The others hold whatever owners do."""
+"""Rules by which the checker of tests/chaos takes a Job for what its template says; others hold whatever owners do."""
 
 
 @dataclass(slots=True)

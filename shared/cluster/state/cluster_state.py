@@ -19,7 +19,6 @@ from shared.cluster.state.faults.register import NODE, WORKLOAD, Fault, Faults, 
 from shared.cluster.state.faults.tree_reading import set_aside_in_tree
 from shared.cluster.state.faults.worlds import WorldPart, with_each
 from shared.cluster.state.groups_and_flavors import GroupsAndFlavors
-from shared.cluster.state.observed.gangs import SeenPodGroup
 from shared.cluster.state.observed.kind_projection import KindRecord
 from shared.cluster.state.observed.projections import FinishedOwner, GroupStatusRecord, PodRecord
 from shared.cluster.state.owners_and_pods import OwnersAndPods
@@ -91,10 +90,6 @@ class ClusterState:
     def observe_claims(self, source: DeviceSource, changes: Sequence[Change[ClaimDevices]]) -> None:
         """Process changes of ResourceClaims and their templates."""
         self.objects.observe_claims(source, changes)
-
-    def observe_pod_groups(self, _changes: Sequence[Change[SeenPodGroup]]) -> None:
-        """Process changes of the PodGroups that Quotree has made: no decision is made on them, but they are written."""
-        self.work.follow_ups.changed = True
 
     def observe_groups(self, changes: Sequence[Change[GroupStatusRecord]]) -> None:
         """Process changes of QuotaGroups."""

@@ -120,7 +120,7 @@ def _announced(written: Tree, now: datetime) -> set[datetime]:
 
 
 def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource) -> Counter[bool]:
-    """By whether it is preemptible: what those use below who neither go now nor have notice after the cycle.
+    """Return what those use below who neither go now nor have notice after the cycle, by whether it is preemptible.
 
     Nothing where some may stay after the border, or cannot be stopped yet, as a start that is not answered. See
     docs/specification.md §5.4.

@@ -48,7 +48,7 @@ def test_the_parts_of_an_account_are_seconds_of_base_units() -> None:
 
 
 def test_a_leaf_says_what_each_namespace_used() -> None:
-    """By the label `namespace`, which what allocates costs by namespace has too."""
+    """The label `namespace` is the one that tools which allocate costs by namespace use."""
     state, book = counting()
     [key] = book.accounts["a"].period(HOURS_AGO.strftime("%Y-%m")).keys
     found = {name[1:]: value for name, value in samples(state).items() if name[0].startswith("quotree_namespace")}

@@ -12,7 +12,7 @@ GANGS = group("gangs", isParent=True, cpu=16, startup={"gang": True})
 TREE = (*GROUPS, GANGS, group("ring", "gangs", cpu=8), group("single", "gangs", cpu=8, startup={"gang": False}))
 ASKS, REFUSES, BAD = ({"quotree.dev/startup": f'{{"gang": {each}}}'} for each in ("true", "false", "1"))
 NAME = "quotree-train-0bfe935e70"
-"""Of a review whose uid is u."""
+"""The name that a review whose uid is u gives."""
 CASES: dict[str, tuple[dict[str, Any], str | None]] = {
     "its group's ancestor says so": (job("ring", parallelism=2, completions=2), NAME),
     "its owner says so": (job("vision", parallelism=2, completions=4, annotations=ASKS), NAME),

@@ -1,11 +1,13 @@
 """What reading the workloads leaves others to write or to report, by workload key. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shared.cluster.state.observed.gangs import WantedPodGroup
+from shared.cluster.state.observed.gangs import SeenPodGroup, WantedPodGroup
 from shared.cluster.state.observed.pod_replacement import PolicyChange
 from shared.cluster.state.sorts.sort import WorkloadObject
+from shared.kube.watch.cache import Change
 from shared.quota.model.workload import Workload
 
 _MOST_PREEMPTED: Final = 1000
@@ -68,6 +70,10 @@ class FollowUps:
             del self.pod_groups[key]
         else:
             self.pod_groups[key] = wanted
+
+    def observe_pod_groups(self, _changes: Sequence[Change[SeenPodGroup]]) -> None:
+        """Process changes of the PodGroups that Quotree has made: no decision is made on them, but they are written."""
+        self.changed = True
 
     def set_problems(self, key: str, problems: tuple[str, ...]) -> None:
         """Set what is wrong with what the objects of a workload say."""

@@ -96,7 +96,7 @@ class WorkloadSet:
     declaring: tuple[Workload, ...] = ()
     """Those of `admitted` that declare how long they run."""
     noticed: tuple[Workload, ...] = ()
-    """Those of `admitted` that have notice of their eviction."""
+    """The workloads of `admitted` that have notice of their eviction."""
     evicting: tuple[Workload, ...] = ()
     """Admitted, being evicted; its pods have not all ended."""
     with_turn: tuple[Workload, ...] = ()

@@ -78,7 +78,7 @@ class LeafSnapshot:
     without_place: tuple[Workload, ...]
     """Those of `admitted` whose pods are not all ready, whether or not the leaf waits for that."""
     noticed: tuple[Workload, ...]
-    """Those of `admitted` that have notice of their eviction."""
+    """The workloads of `admitted` that have notice of their eviction."""
     ending: tuple[tuple[Workload, RunEnd], ...]
     """Those of `admitted` whose run time is over, or so soon that notice of it is due."""
     with_turn: tuple[Workload, ...]
