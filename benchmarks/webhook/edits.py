@@ -24,9 +24,9 @@ from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import QUOTA_GROUPS
-from tests.webhook.balancer import PortBalancer
 from tests.webhook.edit_requests import CREATIONS, ROOM, quota_group
-from tests.webhook.replicas import Replicas
+from tests.webhook.rolling.balancer import PortBalancer
+from tests.webhook.rolling.replicas import Replicas
 
 EDITS = 40
 BURSTS = 5

@@ -15,9 +15,9 @@ from pathlib import Path
 from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
-from tests.webhook.balancer import Balancer
-from tests.webhook.job_stream import Traffic
-from tests.webhook.rolling_restart import restart_both, two_replicas
+from tests.webhook.rolling.balancer import Balancer
+from tests.webhook.rolling.job_stream import Traffic
+from tests.webhook.rolling.restart import restart_both, two_replicas
 from tests.webhook.webhook_process import AdmissionSetup
 
 NODE = cluster.NodeSpec("node-0", labels={}, allocatable={"cpu": "1000", "memory": "1Ti", "pods": "1000"})

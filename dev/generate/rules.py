@@ -75,14 +75,14 @@ SOURCES: Final = {
 }
 OWN_WORDS: Final = frozenset({"BadField", "TooManyEntries", "DuplicateFlavor", "BadTaint", "DuplicateTaint"})
 RULES_TESTS: Final = "tests/shared/quota/model/rules"
-WORK_TESTS: Final = "tests/shared/quota/model/test_work_rules.py"
-WORK_WARNING_TESTS: Final = "tests/shared/quota/model/test_work_warnings.py"
-EDIT_TESTS: Final = "tests/webhook/workloads/test_job_edits.py"
-CHILD_TESTS: Final = "tests/webhook/workloads/test_children.py"
+WORK_TESTS: Final = "tests/shared/quota/model/workloads/test_work_rules.py"
+WORK_WARNING_TESTS: Final = "tests/shared/quota/model/workloads/test_work_warnings.py"
+EDIT_TESTS: Final = "tests/webhook/workloads/sorts/test_job_edits.py"
+CHILD_TESTS: Final = "tests/webhook/workloads/governed/test_children.py"
 SIZE_TESTS: Final = "tests/webhook/workloads/test_object_size.py"
 KIND_TESTS: Final = "tests/shared/quota/model/test_kind_rules.py"
-CHANGE_TESTS: Final = "tests/shared/quota/model/test_changed_work.py"
-POD_TESTS: Final = "tests/webhook/workloads/test_pods.py"
+CHANGE_TESTS: Final = "tests/shared/quota/model/workloads/test_changed_work.py"
+POD_TESTS: Final = "tests/webhook/workloads/sorts/test_pods.py"
 
 
 class Row(NamedTuple):

@@ -11,7 +11,7 @@ from dev.operators import cert_manager
 from dev.operators.cert_manager import CAINJECTOR, CERT_MANAGER, CERT_MANAGER_WEBHOOK
 from dev.operators.running import running
 from tests.webhook.control_planes import bare_admission
-from tests.webhook.job_stream import Traffic
+from tests.webhook.rolling.job_stream import Traffic
 from tests.webhook.tls.secret_source import SECRET, render, two_replicas, wait_shown
 from tests.webhook.webhook_process import MERGE, NAMESPACE, AdmissionSetup, wait_for
 

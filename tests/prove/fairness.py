@@ -18,7 +18,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import pending
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 from tests.trees import GPU
 
 STEP = timedelta(seconds=10)

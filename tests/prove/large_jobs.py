@@ -19,7 +19,7 @@ from shared.quota.model.workload import Workload
 from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import pending, world
 from tests.prove.fairness import HALF_LIFE, STEP
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 from tests.trees import KEY, capacity_in, tree
 
 QUEUE = 12

@@ -21,7 +21,7 @@ from shared.quota.outlook.preview import previews, submitted
 from shared.quota.outlook.simulate import run as simulate
 from shared.quota.outlook.simulate.run import SimulationRun
 from tests.prove.remedies import drawn, shrunk, starts
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 
 def everyone(world: World) -> list[Workload]:

@@ -34,7 +34,7 @@ from shared.quota.outlook.simulate import run as simulate
 from tests.prove.random_draw import Seeded
 from tests.prove.spent_budgets import lasts_an_hour, random_budgets, used_of
 from tests.prove.worlds.world import random_world
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 NUMBERS = frozenset(
     {RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.ADD_CAPACITY, RemedyAction.RAISE_LENDING_LIMIT}

@@ -14,8 +14,8 @@ from shared.quota.model.budgets.raised import BudgetUsed
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.reference_inputs import EPOCH
-from tests.shared.quota.usage_by_definition import asked
+from tests.shared.quota.reference.inputs import EPOCH
+from tests.shared.quota.reference.usage_by_definition import asked
 
 NOW = milliseconds(EPOCH)
 HOUR = 3_600_000

@@ -9,9 +9,9 @@ from dev.controlplane.programs.binaries import Binaries
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from tests.preloaded import Preloaded
-from tests.webhook.balancer import PortBalancer
 from tests.webhook.control_planes import admission, bare_admission
-from tests.webhook.replicas import Replicas
+from tests.webhook.rolling.balancer import PortBalancer
+from tests.webhook.rolling.replicas import Replicas
 
 __all__ = ["admission", "bare_admission", "client", "plain_control_plane", "replicas"]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.cli.convert.examples import Outcome, converted, example_files, table
-from tests.cli.convert.kueue_manifests import kueue, local_queue, queue
+from tests.cli.convert.kueue.manifests import kueue, local_queue, queue
 
 JOB = """\
 apiVersion: batch/v1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.cli.convert.converting import Converted
-from tests.cli.convert.kueue_manifests import kueue, local_queue, queue, quotas
+from tests.cli.convert.kueue.manifests import kueue, local_queue, queue, quotas
 
 JOB = """---
 apiVersion: batch/v1

@@ -13,7 +13,7 @@ from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs.binaries import Binaries
 from dev.controlplane.quotree import Quotree, installed
 from tests.cli.convert.converting import Converted
-from tests.cli.convert.kueue_manifests import kueue, local_queue, queue, quotas
+from tests.cli.convert.kueue.manifests import kueue, local_queue, queue, quotas
 from tests.reconciler.reconciler_process import wait_for
 
 SPOT = {"nodeLabels": {"node-type": "spot"}}

@@ -14,7 +14,7 @@ from tests.prove.numbers.comparing import world_of
 from tests.prove.numbers.placements import random_flavor
 from tests.prove.numbers.random_inputs import random_inputs
 from tests.prove.random_draw import Dice, Seeded
-from tests.shared.quota.reference_inputs import ReferenceInputs
+from tests.shared.quota.reference.inputs import ReferenceInputs
 
 
 def stale_numbers(inputs: ReferenceInputs, dice: Dice) -> Iterator[str]:

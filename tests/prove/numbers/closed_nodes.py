@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from shared.quota.model.workload import Workload
 from tests.prove.random_draw import Dice
-from tests.shared.quota.reference_inputs import ReferenceInputs
-from tests.shared.quota.usage_by_definition import asked
+from tests.shared.quota.reference.inputs import ReferenceInputs
+from tests.shared.quota.reference.usage_by_definition import asked
 
 
 def with_closed_nodes(dice: Dice, inputs: ReferenceInputs) -> ReferenceInputs:

@@ -13,9 +13,9 @@ from shared.resources import Amount
 from tests.prove.numbers.random_inputs import random_inputs
 from tests.prove.numbers.turn_inputs import random_turn_inputs
 from tests.prove.random_draw import Dice, Seeded
-from tests.shared.quota.reference import Reference
-from tests.shared.quota.reference_inputs import ReferenceInputs
-from tests.shared.quota.reference_turns import ReferenceWithTurns
+from tests.shared.quota.reference.inputs import ReferenceInputs
+from tests.shared.quota.reference.reference import Reference
+from tests.shared.quota.reference.turns import ReferenceWithTurns
 
 T = TypeVar("T")
 WORDS = (

@@ -17,7 +17,7 @@ from tests.prove.numbers.placements import random_flavor, random_nodes, random_p
 from tests.prove.random_draw import Dice
 from tests.prove.worlds.pod_sets import in_sets, random_pod_sets
 from tests.prove.worlds.requesters import NAMESPACES, USERS, by_requester, with_order
-from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs
+from tests.shared.quota.reference.inputs import EPOCH, ReferenceInputs
 
 RESOURCES = ("cpu", "memory", "gpu")
 FLAVORS = ("a", "b", "c")

@@ -9,7 +9,7 @@ from shared.quota.model.workload import Admission, Turn, Workload
 from shared.resources import FlavorResource
 from tests.builders import in_main
 from tests.prove.random_draw import Dice
-from tests.shared.quota.reference_inputs import EPOCH, ReferenceInputs
+from tests.shared.quota.reference.inputs import EPOCH, ReferenceInputs
 
 GPU = "gpu"
 FLAVORS = ("a", "b")

@@ -15,7 +15,7 @@ from shared.quota.model.tree import ROOT, SYSTEM, Tree
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.prove.rest.stepping import Cycle
-from tests.shared.quota.usage_by_definition import asked
+from tests.shared.quota.reference.usage_by_definition import asked
 
 Start = tuple[str, int]
 """A workload, and when it was admitted, in milliseconds since 1970."""

@@ -9,9 +9,9 @@ from shared.quota.model.workload import Flavors, Workload
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.resources import FlavorResource
 from tests.prove.rest.stepping import Cycle
-from tests.shared.quota.judgement import Judgement
-from tests.shared.quota.judging_waits import is_behind_a_head
-from tests.shared.quota.usage_by_definition import Book, asked, present, ways_to_run
+from tests.shared.quota.judging.judgement import Judgement
+from tests.shared.quota.judging.waits import is_behind_a_head
+from tests.shared.quota.reference.usage_by_definition import Book, asked, present, ways_to_run
 
 STATED = frozenset(
     {WaitReason.PODS_NOT_READY, WaitReason.NEVER_FITS, WaitReason.NO_NODE_FITS, WaitReason.NO_ELIGIBLE_FLAVOR}

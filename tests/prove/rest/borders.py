@@ -14,8 +14,8 @@ from shared.resources import FlavorResource
 from tests.prove.rest.stepping import Cycle
 from tests.prove.worlds.windows import HORIZON, is_open, opening_minutes
 from tests.prove.worlds.world import ClosedWorld
-from tests.shared.quota.reference_inputs import EPOCH
-from tests.shared.quota.usage_by_definition import asked
+from tests.shared.quota.reference.inputs import EPOCH
+from tests.shared.quota.reference.usage_by_definition import asked
 
 SECOND = timedelta(seconds=1)
 Timed = Override | Window

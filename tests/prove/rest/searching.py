@@ -23,11 +23,11 @@ from tests.prove.rest.at_rest import STATED, unrest
 from tests.prove.rest.borders import without_notice, wrong_borders
 from tests.prove.rest.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
 from tests.prove.worlds.world import ClosedWorld
-from tests.shared.quota.judgement import Judgement, Promise
-from tests.shared.quota.judging_waits import COMING
-from tests.shared.quota.oracle import missed_starts, transgressions
-from tests.shared.quota.reference_inputs import EPOCH
-from tests.shared.quota.usage_by_definition import ways_to_run
+from tests.shared.quota.judging.judgement import Judgement, Promise
+from tests.shared.quota.judging.oracle import missed_starts, transgressions
+from tests.shared.quota.judging.waits import COMING
+from tests.shared.quota.reference.inputs import EPOCH
+from tests.shared.quota.reference.usage_by_definition import ways_to_run
 
 MANY_EVICTIONS = 8
 """A workload evicted more often than this in a world of at most ten is taken for one that never stops moving."""

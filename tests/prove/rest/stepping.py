@@ -22,8 +22,8 @@ from shared.quota.model.workload import Admission, Eviction, Workload
 from shared.resources import FlavorResource
 from tests.prove.worlds.world import STEP, ClosedWorld, Cordon
 from tests.prove.worlds.world import Life as Fate
-from tests.shared.quota.reference_inputs import EPOCH
-from tests.shared.quota.usage_by_definition import asked
+from tests.shared.quota.reference.inputs import EPOCH
+from tests.shared.quota.reference.usage_by_definition import asked
 
 PATIENCE = 150
 """Cycles after the last event in which a world must come to rest; time-outs and notices included."""

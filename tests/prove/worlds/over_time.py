@@ -7,7 +7,7 @@ from shared.quota.model.tree import ROOT, SYSTEM, Entry, Group, Override, StopPo
 from tests.prove.random_draw import Dice
 from tests.prove.worlds.windows import random_window
 from tests.prove.worlds.world import STEP, ClosedWorld
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 
 def with_overrides(dice: Dice, world: ClosedWorld) -> ClosedWorld:

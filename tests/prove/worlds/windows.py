@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from shared.quota.model.tree import Entry, StopPolicy, Window
 from tests.prove.random_draw import Dice
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 MINUTE = timedelta(minutes=1)
 HORIZON = timedelta(hours=1)

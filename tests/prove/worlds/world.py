@@ -32,7 +32,7 @@ from tests.builders import in_main
 from tests.prove.random_draw import Dice
 from tests.prove.worlds.requesters import by_requester, with_order
 from tests.prove.worlds.windows import opening_minutes
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 STEP = timedelta(seconds=10)
 """The time between two cycles."""

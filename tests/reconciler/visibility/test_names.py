@@ -18,7 +18,7 @@ from shared.quota.model.workload import Workload, namespace_of
 from shared.quota.outlook.outlook import Outlook
 from shared.quota.outlook.simulate.step import carry_out
 from tests.prove.remedies import drawn
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 CYCLES = 3
 

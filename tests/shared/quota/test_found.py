@@ -14,7 +14,7 @@ from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.resources import FlavorResource
 from tests.builders import after, evicting, pending, running
 from tests.shared.quota.decide.plan_words import decide, started_and_evicted, waits
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 
 def test_workload_that_accepts_only_an_uncovered_flavor_counts_nowhere_and_never_starts() -> None:

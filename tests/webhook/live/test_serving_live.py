@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from shared.tls.ca import KeyPair, issue, names_of
-from tests.webhook.balancer import Balancer
-from tests.webhook.job_stream import Traffic
-from tests.webhook.rolling_restart import restart_both, two_replicas
+from tests.webhook.rolling.balancer import Balancer
+from tests.webhook.rolling.job_stream import Traffic
+from tests.webhook.rolling.restart import restart_both, two_replicas
 from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/quotree-webhook-tls"

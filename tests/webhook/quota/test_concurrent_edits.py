@@ -16,7 +16,7 @@ from tests.faults.kinds import FallSilent, LoseAnswer, Rule
 from tests.faults.proxy import FaultProxy
 from tests.webhook.edit_requests import CREATIONS, ROOM, answer, children, create_all, quota_group, until_settled
 from tests.webhook.refusing_webhook import REFUSED, refusing_webhook
-from tests.webhook.replicas import NAMESPACE, Replicas
+from tests.webhook.rolling.replicas import NAMESPACE, Replicas
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -16,7 +16,7 @@ from shared.quota.model.tree import Tree
 from tests.trees import group, tree
 from tests.webhook.edit_requests import answer, quota_group
 from tests.webhook.poisoned import UNLUCKY, PoisonedRule, failing_sum
-from tests.webhook.replicas import Replicas
+from tests.webhook.rolling.replicas import Replicas
 from webhook.quota.edits import FlavorEdit, GroupEdit
 from webhook.quota.flavors import judge_flavor_alone
 from webhook.quota.left_out import LeftOut

@@ -11,7 +11,7 @@ from shared.kube.resources import QUOTA_GROUPS
 from tests.faults.kinds import Refuse, Rule
 from tests.faults.proxy import FaultProxy
 from tests.webhook.edit_requests import answer, children, quota_group
-from tests.webhook.replicas import Replicas
+from tests.webhook.rolling.replicas import Replicas
 
 pytestmark = pytest.mark.timeout(300)
 

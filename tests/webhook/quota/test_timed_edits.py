@@ -9,7 +9,7 @@ import pytest
 from shared.kube.client import Client
 from shared.kube.resources import QUOTA_GROUPS
 from tests.webhook.edit_requests import answer, quota_group
-from tests.webhook.replicas import Replicas
+from tests.webhook.rolling.replicas import Replicas
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tests.webhook.balancer import Balancer
+from tests.webhook.rolling.balancer import Balancer
 from tests.webhook.webhook_process import NAMESPACE, REGISTRATION, AdmissionSetup, wait_for
 
 CHART = Path(__file__).parents[3] / "charts" / "quotree"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shared.tls.ca import KeyPair, issue, make_ca
-from tests.webhook.job_stream import Traffic
+from tests.webhook.rolling.job_stream import Traffic
 from tests.webhook.tls.secret_source import PLURALS, SECRET, SECRETS, text, two_replicas, wait_shown
 from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 

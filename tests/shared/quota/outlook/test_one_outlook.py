@@ -19,7 +19,7 @@ from shared.quota.outlook.outlook import Outlook
 from shared.quota.outlook.simulate.run import as_json, run
 from shared.quota.outlook.simulate.step import carry_out
 from tests.prove.remedies import drawn
-from tests.shared.quota.reference_inputs import EPOCH
+from tests.shared.quota.reference.inputs import EPOCH
 
 Row = tuple[str, int, str, str]
 """Workload, place, reason, what it waits for."""

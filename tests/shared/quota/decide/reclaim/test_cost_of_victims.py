@@ -13,7 +13,7 @@ from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
 from shared.quota.outlook.simulate.step import carry_out
 from tests.builders import NOW, after, pending, running
-from tests.shared.quota.decide.counted_calls import counted_calls
+from tests.shared.quota.decide.cost.counted_calls import counted_calls
 from tests.shared.quota.decide.plan_words import given
 
 HOUR = timedelta(hours=1)

@@ -23,7 +23,7 @@ from shared.resources import Amount, FlavorResource, sum_amounts
 from tests.builders import NOW, pending, running
 from tests.prove.random_draw import Seeded
 from tests.shared.quota.decide.plan_words import evictions, starts
-from tests.shared.quota.oracle import transgressions
+from tests.shared.quota.judging.oracle import transgressions
 from tests.trees import capacity_in, tree
 
 ONE = (Flavor("x"), Flavor("y"), Flavor("z"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, WhenSpent
 from shared.quota.model.rules.groups.rights.shares import check_shares, takes_more
 from shared.quota.model.tree import DEFAULT_FLAVOR, Entry, Group
-from tests.shared.quota.reference_division import Sibling, divide_exactly
+from tests.shared.quota.reference.division import Sibling, divide_exactly
 from tests.trees import GPU, group
 
 CASES = {

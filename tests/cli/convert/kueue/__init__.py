@@ -1,0 +1,1 @@
+"""From Kueue's objects."""

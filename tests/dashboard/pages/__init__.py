@@ -1,0 +1,1 @@
+"""What each page is given to show."""

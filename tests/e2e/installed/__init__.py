@@ -1,0 +1,1 @@
+"""An installation's own life: upgrades, availability, what is left without it."""

@@ -1,0 +1,1 @@
+"""From the first install to the last uninstall."""

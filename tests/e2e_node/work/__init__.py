@@ -1,0 +1,1 @@
+"""Jobs and pods on the node, also while processes and the kubelet are away."""

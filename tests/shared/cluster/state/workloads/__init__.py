@@ -1,0 +1,1 @@
+"""What the state reads from each sort of workload."""

@@ -1,0 +1,1 @@
+"""How much the engine does for one change: calls, not seconds."""

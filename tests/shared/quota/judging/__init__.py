@@ -1,0 +1,1 @@
+"""Whether a decision is right, judged from the specification alone."""

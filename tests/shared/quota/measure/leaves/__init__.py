@@ -1,0 +1,1 @@
+"""What one leaf has waiting, and in which order."""

@@ -1,0 +1,1 @@
+"""What follows from the tree, flavors and nodes alone."""

@@ -1,0 +1,1 @@
+"""The list of rules: what it holds, and what is made from it."""

@@ -1,0 +1,1 @@
+"""Rules about one workload: at its creation, at its edits, and what is only warned of."""

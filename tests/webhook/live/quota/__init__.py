@@ -1,0 +1,1 @@
+"""Rules about groups and flavors, as kubectl meets them."""

@@ -1,0 +1,1 @@
+"""Several replicas behind a balancer, replaced while Jobs are created."""

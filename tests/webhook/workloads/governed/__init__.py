@@ -1,0 +1,1 @@
+"""What governed objects make, and kinds that pods make."""

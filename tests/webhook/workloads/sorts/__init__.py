@@ -1,0 +1,1 @@
+"""Reviews of each sort of workload: Jobs, pods, objects of governed kinds."""
