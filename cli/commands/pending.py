@@ -25,7 +25,7 @@ from shared.quota.model.workload import namespace_of
 from shared.quota.outlook.explain.pending_rows import PendingRow
 from shared.quota.outlook.forecast.forecast import forecast_as_data
 from shared.quota.outlook.outlook import Outlook
-from shared.text.forecast import interval
+from shared.text.forecast import start_cell
 from shared.text.pending import cause_of
 from shared.text.quantities import readable
 
@@ -85,11 +85,12 @@ def command(
         return read_pending(cluster, scope.namespace, _below(cluster, group))
 
     def listed() -> list[Json]:
-        if shown.shown_as == "wide":
-            # The API's list says of nothing when it will start; who lacks the rights to compute that gets it without.
+        found = served_or_computed(cluster, served, computed)
+        if shown.shown_as == "wide" and not any("forecast" in each for each in found):
+            # The API has no forecasts at hand yet; who lacks the rights to compute them gets the list without.
             with suppress(NotAllowed):
                 return computed()
-        return served_or_computed(cluster, served, computed)
+        return found
 
     def read() -> list[Json]:
         computes = bool(files or at or settings_file or capacity)
@@ -103,7 +104,7 @@ def command(
 
 def as_shown(row: Json) -> Json:
     """Return the row with the texts of the table: why it waits without its name, and the missing amount."""
-    starts = interval(row["forecast"]) or "unknown" if row.get("forecast") else ""
+    starts = start_cell(row["forecast"]) if row.get("forecast") else ""
     return row | {"why": cause_of(row["message"]), "lacks": _lacks(row), "starts": starts}
 
 

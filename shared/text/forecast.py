@@ -11,6 +11,7 @@ ASSUMES: Final = {
     "RunTimeLimits": "run-time limits",
     "RecentArrivals": "that as much comes as of late",
     "PaceOfItsGroup": "the pace of its group",
+    "PastForecasts": "that forecasts are as right as of late",
 }
 """On what a forecast rests → how that is called."""
 
@@ -37,6 +38,11 @@ def interval(found: Json) -> str:
     first, last = (datetime.fromisoformat(found[end]).astimezone(UTC) for end in ("from", "until"))
     begin, end = f"{first:%Y-%m-%d %H:%M}", f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
     return f"at {begin} UTC" if begin.endswith(end) else f"between {begin} and {end} UTC"
+
+
+def start_cell(found: Json) -> str:
+    """Return the same for a cell of a table: `unknown` where it is not known."""
+    return interval(found) or "unknown"
 
 
 def why_unknown(found: Json) -> str:

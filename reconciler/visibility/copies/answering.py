@@ -9,7 +9,7 @@ import msgspec
 
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.edits import read_edit
-from reconciler.visibility.copies.explained import Explained
+from reconciler.visibility.copies.explained import Explained, listed_forecasts
 from reconciler.visibility.copies.left_out import made_for
 from reconciler.visibility.copies.plans import current_plan
 from reconciler.visibility.copies.previews import preview_starts
@@ -60,6 +60,9 @@ class CopiedWorld:
             created = as_created(objects, question.namespace, self._kinds, now)
             found = preview_starts(self._state, observed, created, self._kinds, now)
             yield from map(_encode, found)
+            return
+        if question.forecasts:
+            yield _encode(listed_forecasts(observed, self._run_times()))
             return
         selection = question.selection
         if selection.kind is PENDING:

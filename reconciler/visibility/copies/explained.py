@@ -6,13 +6,23 @@ from typing import Any
 
 from reconciler.visibility.copies.left_out import made_for
 from reconciler.visibility.objects.explanations import WorkloadsByNamespace, explanation_object
-from reconciler.visibility.objects.naming import is_called
+from reconciler.visibility.objects.naming import is_called, object_name
 from reconciler.visibility.objects.observed import ObservedPlan
 from reconciler.visibility.objects.selection import Selection
 from shared.json_data import Json
 from shared.quota.measure.accounts.run_times import RunTimes
-from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.model.workload import Workload, WorkloadId, namespace_of
 from shared.quota.outlook.forecast.forecast import forecast_as_data
+
+
+def listed_forecasts(observed: ObservedPlan, run_times: RunTimes) -> Json:
+    """Return when all that waits will start, as far as it is known or known why not: namespace → name → forecast."""
+    waiting = [place.workload for place in observed.outlook.rows.places()]
+    known, found = forecast_as_data(observed.outlook, waiting, run_times), dict[str, Any]()
+    for workload in waiting:
+        if workload.id in known:
+            found.setdefault(namespace_of(workload.key), {})[object_name(workload)] = known[workload.id]
+    return found
 
 
 class Explained:

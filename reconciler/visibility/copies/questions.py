@@ -1,7 +1,7 @@
 """The protocol between the serving process and a copy. Pure.
 
 A question is one JSON document. The answer is lines: for a list, each an object; for one explanation or a prediction,
-each a better answer than the one before. An empty line ends the answer.
+each a better answer than the one before; for forecasts one line, by namespace and name. An empty line ends the answer.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ _BY_PLURAL: Final = {kind.plural: kind for kind in KINDS}
 
 class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which objects are requested; with the spec of a WhatIf, what that edit would change; with that of a StartPreview,
-    what would become of its workloads.
+    what would become of its workloads; `forecasts`: when all that waits will start.
     """
 
     plural: str = ""
@@ -37,6 +37,7 @@ class CopyQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     in_whole_cluster: bool = False
     edit: str = ""
     submitted: str = ""
+    forecasts: bool = False
 
     @property
     def selection(self) -> Selection:

@@ -25,7 +25,8 @@ VERBS: Final = ("get", "list", "watch")
 class TableColumn:
     """One column: its title, its type, the member of the status that it shows, and whether only `-o wide` prints it.
 
-    `empty`: the value that is shown as an empty cell, as is a member that is absent.
+    Beside the types of Tables there is `forecast`, shown as its interval. `empty`: the value that is shown as an empty
+    cell, as is a member that is absent.
     """
 
     title: str
@@ -73,6 +74,7 @@ PENDING: Final = VisibleKind(
         TableColumn("Missing", "string", "missing"),
         TableColumn("In", "string", "binding"),
         TableColumn("Age", "date", "queued"),
+        TableColumn("Starts", "forecast", "forecast", wide=True),
         TableColumn("Message", "string", "message", wide=True),
     ),
 )

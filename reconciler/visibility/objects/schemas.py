@@ -46,6 +46,16 @@ _BINDING: Final = {
     "limit": text("Which limit: runtime, ceiling, capacity, effectiveMin or node."),
     "missing": whole("How much is missing, in base units: millicores of cpu, whole units of every other resource."),
 }
+_FORECAST: Final = members(
+    "When it will start, or why that is not known. In lists where it is at hand, up to some minutes old.",
+    **{"from": moment("The earliest of the runs ahead."), "until": moment("The latest.")},
+    percent=whole("How often a start is between these."),
+    assumes=each("On what that rests.", text("One word.")),
+    before=whole("How many of its group are before it."),
+    endless=whole("How many workloads of unknown run time are taken not to end."),
+    unknown=text("Why it is not known, as one word."),
+    runs=text("In how many runs ahead it starts."),
+)
 PENDING_STATUS: Final = members(
     "Where the workload stands, and why it waits.",
     kind=_KIND,
@@ -60,6 +70,7 @@ PENDING_STATUS: Final = members(
     missing=text("The missing amount as people write it, with its key."),
     priority=whole("Its priority."),
     queued=moment("Since when it stands in its queue."),
+    forecast=_FORECAST,
     **_SEEN,
 )
 _HOLDER: Final = members(
@@ -131,16 +142,7 @@ EXPLANATION_STATUS: Final = members(
     remedies=each("What would let it start.", _REMEDY),
     remediesTried=flag("Whether these were searched for: not in a list, and not if that took too long."),
     startsAt=moment("When it starts if nothing is done; absent if it does not."),
-    forecast=members(
-        "When it will start, where it is asked for by its name, or why that is not known.",
-        **{"from": moment("The earliest of the runs ahead."), "until": moment("The latest.")},
-        percent=whole("How often a start is between these."),
-        assumes=each("On what that rests.", text("One word.")),
-        before=whole("How many of its group are before it."),
-        endless=whole("How many workloads of unknown run time are taken not to end."),
-        unknown=text("Why it is not known, as one word."),
-        runs=text("In how many runs ahead it starts."),
-    ),
+    forecast=_FORECAST,
     behind=members(
         "The head of its queue that it waits behind.",
         workload=text("The workload; absent for one of another namespace."),

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from reconciler.visibility.objects.kinds import TableColumn, VisibleKind
 from shared.json_data import Json
+from shared.text.forecast import start_cell
 from shared.text.times import age_text
 
 TABLE: Final = "meta.k8s.io/v1"
@@ -25,7 +26,7 @@ def table(kind: VisibleKind, objects: Iterable[Json], metadata: Json, include: s
 
 
 def _definition(title: str, kind: str, form: str, *, wide: bool) -> Json:
-    shown = "string" if kind == "date" else kind
+    shown = "string" if kind in ("date", "forecast") else kind
     return {"name": title, "type": shown, "format": form, "description": title, "priority": int(wide)}
 
 
@@ -45,4 +46,4 @@ def _cell(column: TableColumn, status: Json) -> Any:
         return ""
     if column.type == "date":
         return age_text(datetime.fromisoformat(status["asOf"]) - datetime.fromisoformat(value))
-    return value
+    return start_cell(value) if column.type == "forecast" else value

@@ -1,6 +1,7 @@
 """What the visibility API answers to kubectl, and that every other route says the same."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,7 +9,17 @@ import pytest
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.quotree import Quotree
 from tests.e2e.visibility.manifests import READER
-from tests.e2e.visibility.steps import API, HIDDEN, as_team, dry_run, first_answer, rows, wait_for
+from tests.e2e.visibility.steps import (
+    API,
+    HIDDEN,
+    as_team,
+    dry_run,
+    first_answer,
+    job_of,
+    rows,
+    run_command,
+    wait_for,
+)
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -76,6 +87,31 @@ def test_a_tenant_gets_its_explanation_with_sums_and_remedies(quotree: Quotree) 
     }
     assert (status["state"], status["servedBy"]) == ("Pending", "Leader")
     assert "AddCapacity" in {each["do"] for each in status["remedies"]}
+
+
+def test_forecast_is_in_every_answer(quotree: Quotree) -> None:
+    control_plane = quotree.cluster
+    for name in ("foreseen-1", "foreseen-2"):
+        job = job_of("team-a", "owed", name, "40Gi")
+        job["metadata"]["annotations"] = {"quotree.dev/expected-run-time": "1h"}
+        control_plane.apply(json.dumps(job))
+    explained = first_answer(lambda: run_command(quotree, "explain", "team-a/foreseen-2"), "starts between")
+    assert "assumes declared run times" in explained.stdout
+
+    def starts(table: str) -> str:
+        """Return the interval in the row of the Job that waits; empty while there is none."""
+        row = next((each for each in table.splitlines() if "foreseen-2" in each), "")
+        return next((each for each in re.split("  +", row) if each.startswith("between ")), "")
+
+    def agree() -> bool:
+        named = ("get", "pw", "-n", "team-a", "-o", "wide")
+        served = starts(control_plane.kubectl(*named, check=False).stdout)
+        return served != "" and served == starts(run_command(quotree, "pending", "owed", "-o", "wide").stdout)
+
+    wait_for(agree, "the API's list and the command line say when it starts")
+    control_plane.kubectl("delete", "job", "foreseen-1", "foreseen-2", "-n", "team-a")
+    # Lists are made from a copy of the reconciler, which is some seconds old.
+    wait_for(lambda: "foreseen-2" not in control_plane.kubectl("get", "pw", "-A").stdout, "it is forgotten")
 
 
 def test_dry_run_lists_what_an_edit_starts_and_stops(quotree: Quotree) -> None:

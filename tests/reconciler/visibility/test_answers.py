@@ -14,6 +14,7 @@ import pytest
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.asking import LongQuestions, NotAnswered, SharedCopy, TooBusy
 from reconciler.visibility.copies.questions import CopyQuestion
+from reconciler.visibility.front.answers.forecasts import ListedForecasts
 from reconciler.visibility.front.answers.objects import Answers
 from reconciler.visibility.front.answers.selected import Selected, digest_of
 from reconciler.visibility.front.answers.streams import watch_lines
@@ -26,6 +27,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, pending, running, world
 from tests.reconciler.visibility.copied import copied, copies_that
+from tests.shared.kube.servers import eventually, until
 
 WATCH = "/apis/visibility.quotree.dev/v1alpha1/namespaces/ns/pendingworkloads"
 
@@ -61,6 +63,40 @@ async def test_single_explanation_has_remedies_and_a_list_has_none() -> None:
         assert {each["status"]["remediesTried"] for each in listed.items} == {False}
         assert names(await answers.select(Selection(EXPLANATION, "elsewhere"))) == []
         assert names(await answers.select(Selection(EXPLANATION, "ns", "nope"))) == []
+
+
+async def test_lists_have_forecasts_once_a_copy_has_computed_them() -> None:
+    waiting = (pending("vision", 3, "two"), replace(pending("nlp", 3, "three"), key="other/three"))
+    async with copied(decided(*FULL, *waiting)) as control:
+        answers = Answers(control, lasts=timedelta())
+
+        async def forecasts(selection: Selection) -> dict[str, Any]:
+            items = (await answers.select(selection)).items
+            return {each["metadata"]["name"]: each["status"].get("forecast") for each in items}
+
+        await answers.select(Selection(GROUPS))
+        assert await forecasts(Selection(PENDING)) == {"three": None, "two": None}
+        await eventually(lambda: forecasts(Selection(PENDING)), lambda found: all(found.values()))
+        unknown = {"unknown": "RunTimesUnknown", "endless": 2, "runs": "0/9"}
+        assert await forecasts(Selection(PENDING, "other")) == {"three": unknown}
+        assert await forecasts(Selection(EXPLANATION, "ns")) == {"base": None, "own": None, "two": unknown}
+
+
+async def test_forecasts_are_computed_once_in_a_while_and_forgotten_when_that_fails() -> None:
+    asked = list[int]()
+
+    def answer(_: bytes) -> Iterator[bytes]:
+        if len(asked) > 1:
+            raise ValueError
+        yield b'{"ns":{"two":{"unknown":"TooFar"}}}'
+
+    async with copies_that(answer) as control:
+        passing, lasting = ListedForecasts(control, timedelta()), ListedForecasts(control, timedelta(hours=1))
+        assert (passing.latest(), lasting.latest()) == ({}, {})
+        await until(lambda: {} not in (passing.latest(), lasting.latest()))
+        asked += [1, 2]
+        await until(lambda: passing.latest() == {})
+        assert lasting.latest() == {("ns", "two"): {"unknown": "TooFar"}}
 
 
 async def test_each_list_contains_the_selected_objects() -> None:

@@ -145,11 +145,27 @@ def test_table_has_the_expected_columns() -> None:
         ("Missing", 0),
         ("In", 0),
         ("Age", 0),
+        ("Starts", 1),
         ("Message", 1),
     ]
     (row,) = found["rows"]
     assert row["cells"][:7] == ["two", "vision", 1, "WaitingForQuota", "3 gpu of default", "root", "3m20s"]
     assert row["object"]["kind"] == "PartialObjectMetadata"
+
+
+@pytest.mark.parametrize(
+    ("forecast", "cell"),
+    [
+        ({}, ""),
+        ({"forecast": Foreseen(NOW, NOW, frozenset(), 0, 0).as_data()}, "at 2026-01-01 00:00 UTC"),
+        ({"forecast": NotForeseen(Unforeseen.TOO_FAR, 0, 0).as_data()}, "unknown"),
+    ],
+    ids=["not computed yet", "known", "not known"],
+)
+def test_table_says_when_a_workload_starts(forecast: dict[str, Any], cell: str) -> None:
+    (item,) = shown(observe(TREE, running("nlp", 4, "base"), running("vision", 4), pending("vision", 3, "two")), "ns")
+    (row,) = table(PENDING, [item | {"status": item["status"] | forecast}], {}, "None")["rows"]
+    assert row["cells"][7] == cell
 
 
 def test_place_is_empty_outside_the_queue() -> None:
@@ -227,7 +243,7 @@ def test_kubectl_explains_every_member() -> None:
         *(running("nlp", 4, "base"), evicting(running("nlp", 3, "leaves"), pending("vision", 1, "own"))),
         *(head, pending("vision", 1, "own"), pending("nlp", 2, "again", evictions=2)),
     )
-    found = [undescribed(each["status"], PENDING.status, "pending") for each in shown(observed, None)]
+    found = [undescribed(each["status"] | FORECAST, PENDING.status, "pending") for each in shown(observed, None)]
     for workload in WorkloadsByNamespace().of(observed, None):
         data = observed.outlook.explained(workload) | {"remediesTried": True} | FORECAST
         for is_whole in (True, False):

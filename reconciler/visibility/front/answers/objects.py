@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -12,8 +12,11 @@ import msgspec
 
 from reconciler.visibility.copies.asking import LASTS, LIMIT, Control, Copy, LongQuestions, SharedCopy
 from reconciler.visibility.copies.questions import question_of
-from reconciler.visibility.front.answers.selected import Item, Selected, item_of
+from reconciler.visibility.front.answers.forecasts import ListedForecasts, with_forecast
+from reconciler.visibility.front.answers.selected import Item, Key, Selected, item_of
+from reconciler.visibility.objects.kinds import GROUPS
 from reconciler.visibility.objects.selection import Selection
+from shared.json_data import Json
 
 FRESH: Final = 1.0
 """Seconds for which an explanation requested by name is reused."""
@@ -22,17 +25,21 @@ _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class CopysItems:
-    """The items of one copy: each object is read once for all lists that contain it."""
+    """The items of one copy: each object is read once for all lists that contain it, with the forecast known then."""
 
     def __init__(self) -> None:
         self.copy: Copy | None = None
         self._items: dict[bytes, Item] = {}
 
-    def of(self, copy: Copy, lines: Iterable[bytes]) -> list[Item]:
+    def of(self, copy: Copy, lines: Iterable[bytes], forecasts: Mapping[Key, Json]) -> list[Item]:
         """Return the objects in these lines of a copy's answer; items of an earlier copy are dropped."""
         if copy is not self.copy:
             self.copy, self._items = copy, {}
-        return [self._items.get(line) or self._items.setdefault(line, item_of(_decode(line))) for line in lines]
+        return [self._items.get(line) or self._items.setdefault(line, _item(line, forecasts)) for line in lines]
+
+
+def _item(line: bytes, forecasts: Mapping[Key, Json]) -> Item:
+    return item_of(with_forecast(_decode(line), forecasts))
 
 
 @dataclass(slots=True)
@@ -55,6 +62,7 @@ class Answers:
         self._shared = SharedCopy(control, lasts)
         self._long = LongQuestions(control, limit=LIMIT)
         self._items = CopysItems()
+        self._forecasts = ListedForecasts(control)
         self._kept: dict[Selection, Kept] = {}
 
     async def select(self, selection: Selection) -> Selected:
@@ -81,7 +89,8 @@ class Answers:
             until = time.monotonic() + FRESH
         else:
             copy = self._shared.current()
-            items = self._items.of(copy, await self._shared.lines(copy, question))
+            lines = await self._shared.lines(copy, question)
+            items = self._items.of(copy, lines, {} if selection.kind is GROUPS else self._forecasts.latest())
             until = self._shared.replaced_at(copy)
         if selection in self._kept:
             self._kept[selection].until = until
