@@ -25,6 +25,7 @@ from reconciler.report.status.writer import StatusWriter
 from reconciler.settings import ReconcilerSettings
 from reconciler.visibility.copies.answering import CopiedWorld
 from reconciler.visibility.copies.making import CopyMaker
+from reconciler.visibility.forecast_checks import ForecastChecks
 from reconciler.visibility.front.settings import FrontSettings
 from reconciler.visibility.serving import Visibility
 from reconciler.wake import Wake
@@ -166,6 +167,9 @@ class Reconciler:
                 group.create_task(placement_events.run(), name="placement events"),
                 group.create_task(preemptions.run(), name="preemptions by kube-scheduler"),
                 group.create_task(self._metrics.groups.sample(), name="samples of metrics"),
+                group.create_task(
+                    ForecastChecks(self._state, self._latest_plan, book.foresee).run(), name="checks of forecasts"
+                ),
                 *(group.create_task(each.run(), name="recording") for each in self._recording(executor.is_busy)),
             ]
             try:

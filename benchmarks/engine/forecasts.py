@@ -6,7 +6,8 @@ cluster, and compared with when they start in the same replay.
 
 What owners declare is an error model: `exact`, the true run time; `over`, 1, 1.5, 2, 3, 5 or 10 times that, as users of
 batch systems do; `none`, nothing is declared, and past runs tell alone. The run times of workloads that have ended are
-known, as the status of their group has them (docs/specification.md §9.8); nothing of those that run or wait is.
+known, as the status of their group has them (docs/specification.md §9.8); nothing of those that run or wait is. Two of
+a group at each moment are also kept as the reconciler keeps them, and correct later forecasts once they have started.
 
 Coverage: how many start within their interval, of those that a forecast is given for and that start in the trace. By
 terciles of how much cpu they request (`--size`). Error: the median distance of the middle of the interval from the
@@ -42,9 +43,11 @@ from shared.process.settings import load_settings
 from shared.quota.measure.accounts.leaf_use import run_of
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
+from shared.quota.measure.accounts.waits import ForeseenWaits
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.forecast.checks import ForeseenStarts, foreseen_starts
 from shared.quota.outlook.forecast.forecast import Forecast, Foreseen
 from shared.quota.outlook.outlook import Outlook
 from shared.quota.outlook.simulate.timeline import Arrival, Moment, Timeline
@@ -87,6 +90,12 @@ class Seen:
         """When each workload first started."""
         self._latest: dict[WorkloadId, datetime] = {}
         self._starts: dict[str, list[datetime]] = {}
+        self._foreseen: dict[str, ForeseenWaits] = {}
+
+    def foresee(self, snapshot: Snapshot, found: ForeseenStarts) -> None:
+        """Keep forecasts to see how right they are."""
+        for group, own in found.items():
+            self._foreseen.setdefault(group, ForeseenWaits()).keep(own, snapshot.world.workloads_of(group))
 
     def note(self, moment: Moment) -> None:
         """Learn from what happens at a moment."""
@@ -99,6 +108,13 @@ class Seen:
             self._latest[start.workload.id] = moment.now
             self.first.setdefault(start.workload.id, moment.now)
             self._starts.setdefault(start.workload.group, []).append(moment.now)
+            self._note_wait(start.workload, moment.now)
+
+    def _note_wait(self, workload: Workload, start: datetime) -> None:
+        foreseen = self._foreseen.get(workload.group, ForeseenWaits()).ended(workload.id, milliseconds(start))
+        if foreseen is not None:
+            known = self.run_times.get(workload.group, NO_RUN_TIMES)
+            self.run_times[workload.group] = known.after_wait(foreseen)
 
     def trivial(self, group: str, before: int, now: datetime) -> datetime | None:
         """Return when the workload with so many before it starts by its group's starts of the last 24 hours."""
@@ -134,6 +150,7 @@ def asked_in(log: PastLog, world: World, samples: int, steps: int) -> tuple[list
             began, due = time.thread_time(), moment.now + between
             asked += _ask(moment.snapshot, waiting, seen, dice, steps)
             cost.append(time.thread_time() - began)
+            seen.foresee(moment.snapshot, foreseen_starts(moment.snapshot, seen.run_times))
     if cost:
         record(Figure("forecasts.cpu", median(cost), "s"), Figure("forecasts.cpu.worst", max(cost), "s"))
         print(f"{len(cost)} moments, {len(asked)} forecasts; CPU {median(cost):.2f} s each, at most {max(cost):.2f} s")

@@ -245,13 +245,16 @@ class PastArrivalsStatus(View, frozen=True):
 class RunTimesStatus(View, frozen=True):
     """How long workloads of a leaf ran. `percents`: of what their owners had expected.
 
-    `arrivals`: the latest that came after `arrivals_since`, in seconds since 1970, and have ended.
+    `waits_of_earliest`, `waits_of_latest`: how long they waited of what was forecast, in thousandths. `arrivals`: the
+    latest that came after `arrivals_since`, in seconds since 1970, and have ended.
     """
 
     workloads: list[SeriesRunTimes] = []
     percents: list[int] = []
     arrivals: list[PastArrivalsStatus] = []
     arrivals_since: int = 0
+    waits_of_earliest: list[int] = []
+    waits_of_latest: list[int] = []
 
 
 class BudgetStatus(View, frozen=True):

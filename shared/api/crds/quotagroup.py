@@ -274,6 +274,7 @@ MAX_REQUESTERS: Final = 200
 MAX_SERIES: Final = 12
 MAX_RUNS: Final = 24
 MAX_ARRIVALS: Final = 48
+MAX_WAITS: Final = 48
 
 _NUMBERS: Final = {
     "min": "The effective min: min, scaled down where the mins together are more than there is.",
@@ -337,7 +338,9 @@ def _run_times_schema() -> Schema:
     alike = record("Those with the same request and priority.", arrival)
     arrivals = listing("Workloads that have ended.", alike, MAX_ARRIVALS)
     since = number("Of what came after this moment and has ended, all are listed.", format="int64")
+    waits = listing("How long they waited of what was forecast, in thousandths.", number("One wait."), MAX_WAITS)
     parts = {"workloads": workloads, "percents": percents, "arrivals": arrivals, "arrivalsSince": since}
+    parts |= {"waitsOfEarliest": waits, "waitsOfLatest": waits}
     return atomic(record("How long workloads of a leaf ran, and when they came.", parts))
 
 

@@ -16,9 +16,11 @@ from shared.quota.measure.accounts.amounts import Accounts, GroupAccount
 from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudgets, unknown
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.quota.measure.accounts.waits import ForeseenWait
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.budgets.in_force import Spent
 from shared.quota.model.tree import SYSTEM, Group, Tree
+from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
 INTERVAL: Final = timedelta(minutes=1)
@@ -60,6 +62,13 @@ class AccountBook:
                 leaf.add_ended(use)
                 self._ended[use.start] = use.end
         self.has_started = True
+
+    def foresee(self, found: Mapping[str, Mapping[WorkloadId, ForeseenWait]]) -> None:
+        """Keep these forecasts, by leaf, until their workloads start: how right they are is kept with the accounts."""
+        world = self._world
+        if world is not None:
+            for name in found.keys() | self._leaves.keys():
+                self._leaf(name).foreseen.keep(found.get(name, {}), world.workloads_of(name))
 
     @property
     def accounts(self) -> Mapping[str, GroupAccount]:

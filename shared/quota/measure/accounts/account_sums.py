@@ -106,6 +106,9 @@ class AccountSums:
         for run in use.runs:
             if (account.until or _FAR_PAST) < run.end <= until:
                 account.run_times = account.run_times.after(run)
+        for wait in use.waits:
+            if (account.until or _FAR_PAST) < wait.start <= until:
+                account.run_times = account.run_times.after_wait(wait)
 
     def _add_lent(self, tree: Tree, courses: Mapping[str, GroupCourses], until: int) -> set[str]:
         """Add what groups lent to their siblings; return which did."""

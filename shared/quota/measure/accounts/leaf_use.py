@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import EndedRun, PastArrival, series_of
+from shared.quota.measure.accounts.waits import EndedWait, ForeseenWaits
 from shared.quota.measure.inputs.workload_set import WorkloadSet, amounts_in
 from shared.quota.model.workload import EvictionReason, Workload, WorkloadId, namespace_of
 from shared.resources import Amount, FlavorResource
@@ -79,6 +80,9 @@ class LeafUse:
     losses: list[LostUse] = field(default_factory=list)
     runs: list[EndedRun] = field(default_factory=list)
     """Runs that ended by themselves."""
+    waits: list[EndedWait] = field(default_factory=list)
+    """Of workloads for which a start was forecast."""
+    foreseen: ForeseenWaits = field(default_factory=ForeseenWaits)
     _running: dict[WorkloadId, _Running] = field(default_factory=dict)
     _fresh: list[UseChange] = field(default_factory=list)
 
@@ -148,11 +152,12 @@ class LeafUse:
         self.changes = [each for each in self.changes if each.time > until]
         self.losses = [each for each in self.losses if each.time > until]
         self.runs = [each for each in self.runs if each.end > until]
+        self.waits = [each for each in self.waits if each.start > until]
 
     @property
     def is_active(self) -> bool:
         """Whether anything has been used since the moment until which all is counted."""
-        return bool(self.levels or self.changes or self.losses or self.runs)
+        return bool(self.levels or self.changes or self.losses or self.runs or self.waits)
 
     def _begin(self, workload: Workload, now: int, ended: Mapping[StartKey, int], *, is_first: bool) -> None:
         start = start_of(workload)
@@ -160,6 +165,7 @@ class LeafUse:
         begin = max(self.until, ended.get(start, begin))
         begun = _Running(start, namespace_of(workload.key), uses_of(workload), begin)
         begun.is_lost, begun.workload = workload.is_left_over, workload
+        self.waits.extend(filter(None, [self.foreseen.ended(workload.id, begin)]))
         self._running[workload.id] = begun
         self._change(begun, begun.since, 1)
         begun.was_answered = workload.is_answered

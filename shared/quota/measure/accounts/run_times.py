@@ -1,4 +1,6 @@
-"""How long workloads of a leaf ran: the latest runs that ended by themselves, by series; and when the latest came.
+"""How long workloads of a leaf ran, by series; when the latest came; and how long they waited of what was forecast.
+
+Runs count that ended by themselves.
 
 A series is named by a number: who may read a status might not be allowed to know names of workloads.
 
@@ -6,12 +8,13 @@ Forecasts alone read this (docs/specification.md §9.8).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from operator import attrgetter
 from typing import Final, NamedTuple
 from zlib import crc32
 
+from shared.quota.measure.accounts.waits import EndedWait
 from shared.resources import Amount
 
 MAX_PREFIX: Final = 63
@@ -21,6 +24,8 @@ MAX_RUNS: Final = 24
 """So many runs of a series are kept: the latest."""
 MAX_ARRIVALS: Final = 48
 """So many workloads of a leaf that have ended are kept with when they came: those that came last."""
+MAX_WAITS: Final = 48
+"""So many forecasts of a leaf are kept whose workloads have started: the latest."""
 _MOST_PERCENT: Final = 10_000
 _SECOND: Final = 1000
 _SEPARATORS: Final = "-."
@@ -57,6 +62,16 @@ class LeafRunTimes:
     """In their order. All that came after `arrivals_since` and have ended by themselves."""
     arrivals_since: int = 0
     """In seconds since 1970; 0: of none it is known when it came."""
+    waits_of_earliest: tuple[int, ...] = ()
+    """How long workloads waited of the earliest that had been forecast for them, as in `EndedWait`."""
+    waits_of_latest: tuple[int, ...] = ()
+    """The same of the latest, in the same order."""
+
+    def after_wait(self, wait: EndedWait) -> "LeafRunTimes":
+        """Return this with the wait of one more workload for which a start was forecast."""
+        of_earliest = (*self.waits_of_earliest, wait.of_earliest)[-MAX_WAITS:]
+        of_latest = (*self.waits_of_latest, wait.of_latest)[-MAX_WAITS:]
+        return replace(self, waits_of_earliest=of_earliest, waits_of_latest=of_latest)
 
     def after(self, run: EndedRun) -> "LeafRunTimes":
         """Return this with one more run; the oldest ones are forgotten, and series that have had none for longest."""
@@ -64,7 +79,9 @@ class LeafRunTimes:
         own = (*self.seconds.get(run.series, ()), took)[-MAX_RUNS:]
         seconds = {series: each for series, each in self.seconds.items() if series != run.series} | {run.series: own}
         kept = dict([*seconds.items()][-MAX_SERIES:])
-        return LeafRunTimes(kept, self._percents_after(run, took), *self._arrivals_after(run))
+        arrivals, since = self._arrivals_after(run)
+        percents = self._percents_after(run, took)
+        return replace(self, seconds=kept, percents=percents, arrivals=arrivals, arrivals_since=since)
 
     def _percents_after(self, run: EndedRun, took: int) -> tuple[int, ...]:
         if run.expected is None:

@@ -41,19 +41,28 @@ def read_run_times(status: QuotaGroupStatus) -> LeafRunTimes:
     written = status.run_times
     seconds = {each.series: tuple(each.seconds) for each in written.workloads}
     arrivals = sorted((each for alike in written.arrivals for each in _read_arrivals(alike)), key=attrgetter("came"))
-    return LeafRunTimes(seconds, tuple(written.percents), tuple(arrivals), written.arrivals_since)
+    waits = tuple(written.waits_of_earliest), tuple(written.waits_of_latest)
+    return LeafRunTimes(seconds, tuple(written.percents), tuple(arrivals), written.arrivals_since, *waits)
 
 
 def run_times_of(statuses: Iterable[tuple[str, QuotaGroupStatus]]) -> RunTimes:
-    """Return the run times of the leaves that have some."""
-    return {name: read_run_times(status) for name, status in statuses if status.run_times.workloads}
+    """Return the run times of the leaves that have some, and of those where it is known how right forecasts were."""
+    return {
+        name: read_run_times(status)
+        for name, status in statuses
+        if status.run_times.workloads or status.run_times.waits_of_latest
+    }
 
 
 def write_run_times(run_times: LeafRunTimes) -> RunTimesStatus:
     """Return the run times as a status has them."""
-    workloads = [SeriesRunTimes(series, list(seconds)) for series, seconds in run_times.seconds.items()]
     return RunTimesStatus(
-        workloads, list(run_times.percents), [*_write_arrivals(run_times.arrivals)], run_times.arrivals_since
+        [SeriesRunTimes(series, list(seconds)) for series, seconds in run_times.seconds.items()],
+        list(run_times.percents),
+        [*_write_arrivals(run_times.arrivals)],
+        run_times.arrivals_since,
+        list(run_times.waits_of_earliest),
+        list(run_times.waits_of_latest),
     )
 
 

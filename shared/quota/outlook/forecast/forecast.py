@@ -14,10 +14,19 @@ from shared.api.durations import later
 from shared.json_data import Json
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
-from shared.quota.measure.accounts.run_times import RunTimes
+from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, RunTimes
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
-from shared.quota.outlook.forecast.run_ahead import PARTS, Beginning, Expectations, RunAhead, RunSteps, run_ahead
+from shared.quota.outlook.forecast.corrections import corrected, has_enough
+from shared.quota.outlook.forecast.run_ahead import (
+    PARTS,
+    Beginning,
+    Expectations,
+    ForeseenStart,
+    RunAhead,
+    RunSteps,
+    run_ahead,
+)
 from shared.quota.outlook.forecast.run_times import PERCENT, RUNS, Basis, expected
 from shared.quota.outlook.outlook import Outlook
 
@@ -79,14 +88,15 @@ def forecast_as_data(
     Of one that a person holds, or that could never start, nothing is said. Empty where the settings want no forecasts.
     """
     most = outlook.given.world.settings.forecast_steps
-    asked = [each for each in workloads if _may_start(outlook.after, each)]
+    asked = [each for each in workloads if may_start(outlook.after, each)]
     if not most or not asked:
         return {}
     found = Forecast(outlook.after, known, {each.id for each in asked}, most)
     return {each.id: found.of(each).as_data() for each in asked}
 
 
-def _may_start(given: Snapshot, workload: Workload) -> bool:
+def may_start(given: Snapshot, workload: Workload) -> bool:
+    """Return whether there is a forecast of it: no person holds it, and it could ever fit."""
     leaf = given.leaves.get(workload.group)
     could = leaf is None or leaf.options(workload).could_fit
     return could and workload.is_pending and not workload.hold and not workload.deactivated
@@ -104,6 +114,7 @@ class Forecast:
     ) -> None:
         """`wanted`: the workloads that are asked for; None: all that wait."""
         self._now = given.now
+        self._known = known
         self._places = _places(given)
         self._expectations = expectations_in(given, known)
         admitted = (each for leaf in given.leaves.values() for each in leaf.admitted)
@@ -119,21 +130,33 @@ class Forecast:
 
     def of(self, workload: Workload) -> Foreseen | NotForeseen:
         """Return when a workload that waits will start, or why that is not known."""
-        found = [start for run in self._runs if (start := run.starts.get(workload.id)) is not None]
-        if len(found) == RUNS:
-            times = [each.at for each in found]
+        found, raw = self._starts(workload), self.uncorrected(workload)
+        if raw is not None:
             bases = frozenset().union(*(each.bases for each in found))
+            seen = self._known.get(workload.group, NO_RUN_TIMES)
+            if has_enough(seen):
+                raw, bases = corrected(*raw, seen), bases | {Basis.FORECASTS}
+            earliest, latest = (later(self._now, each) for each in raw)
             before = self._places.get(workload.id, 0)
-            # Changes are up to half a part of the time from now on early or late in the runs.
-            halves, after = 2 * PARTS + 1, [each - self._now for each in (min(times), max(times))]
-            earliest = self._now + after[0] * (halves - 1) / halves
-            latest = later(later(self._now, MOMENT), after[1] * (halves + 1) / halves)
             return Foreseen(earliest, latest, bases, before, max(each.endless for each in found))
         is_cut = any(run.is_cut for run in self._runs)
         because = Unforeseen.TOO_FAR if is_cut else Unforeseen.NOT_IN_EVERY_RUN
         if self._has_endless:
             because = Unforeseen.RUN_TIMES_UNKNOWN
         return NotForeseen(because, self._endless, len(found))
+
+    def uncorrected(self, workload: Workload) -> tuple[timedelta, timedelta] | None:
+        """Return how long after now it starts in the runs, at the earliest and latest; None: not in all of them."""
+        after = [each.at - self._now for each in self._starts(workload)]
+        if len(after) < RUNS:
+            return None
+        # Changes are up to half a part of the time from now on early or late in the runs.
+        halves = 2 * PARTS + 1
+        return min(after) * (halves - 1) / halves, max(after) * (halves + 1) / halves + MOMENT
+
+    def _starts(self, workload: Workload) -> list[ForeseenStart]:
+        """Return when it starts in each of the runs in which it does."""
+        return [start for run in self._runs if (start := run.starts.get(workload.id)) is not None]
 
     @cached_property
     def _has_endless(self) -> bool:

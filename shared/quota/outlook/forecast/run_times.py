@@ -37,6 +37,7 @@ class Basis(StrEnum):
     LIMITS = "RunTimeLimits"
     ARRIVALS = "RecentArrivals"
     PACE = "PaceOfItsGroup"
+    FORECASTS = "PastForecasts"
 
 
 class Expectation(NamedTuple):
