@@ -13,13 +13,12 @@ from dashboard.http.guard import PageGuard
 from dashboard.http.routes import Routes
 from dashboard.live.frames import Frames
 from dashboard.live.watched_cluster import WatchedCluster
-from shared.kinds.kind import Kinds
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.errors import ApiError
 from shared.kube.resources import CONFIG_MAPS
 from shared.problems import Problem
-from shared.process.cluster_settings import CONFIG_MAPS_OF_CHART, quota_settings, settings_in
+from shared.process.cluster_settings import CONFIG_MAPS_OF_CHART, LiveSettings, quota_settings, settings_in
 from shared.quota.model.settings import QuotaSettings
 
 USER_AGENT: Final = "quotree-dashboard"
@@ -47,8 +46,10 @@ async def serve(options: DashboardOptions, say: Callable[[str], None]) -> None:
     )
     async with connected(connection_settings) as connection:
         client = Client(connection)
-        settings, kinds = await _settings(client, options.settings_file, say)
-        cluster = WatchedCluster(client, settings, kinds, options.namespace)
+        live = await _settings(client, say, needed=options.settings_file is None)
+        given = live.quota if options.settings_file is None else quota_settings(options.settings_file)
+        settings = given or QuotaSettings()
+        cluster = WatchedCluster(client, settings, live.kinds, options.namespace, live.lease)
         frames = Frames(cluster, settings)
         guard = PageGuard()
         runner = web.AppRunner(Routes(client, frames, guard).application(), access_log=None, shutdown_timeout=_LEAVE)
@@ -73,14 +74,13 @@ async def _listen(runner: web.AppRunner, guard: PageGuard, port: int) -> None:
     guard.port = runner.addresses[0][1]
 
 
-async def _settings(client: Client, file: str | None, say: Callable[[str], None]) -> tuple[QuotaSettings, Kinds]:
-    """Return settings and kinds: those of the cluster, else the defaults; the settings of the file, if given."""
+async def _settings(client: Client, say: Callable[[str], None], *, needed: bool) -> LiveSettings:
+    """Return the settings of the cluster's reconciler; where they are needed and cannot be read, say so."""
     try:
         found = list(await client.list_all(CONFIG_MAPS, into=msgspec.Raw, labels=CONFIG_MAPS_OF_CHART))
     except ApiError:
         found = []
     live = settings_in(found)
-    if live.quota is None and file is None:
+    if live.quota is None and needed:
         say("quotree: the cluster's settings cannot be read; using the defaults")
-    given = quota_settings(file) if file is not None else live.quota
-    return given or QuotaSettings(), live.kinds
+    return live

@@ -27,7 +27,7 @@ log = get_logger(__name__)
 async def serve_in_cluster(process: Process, client: Client, settings: DashboardSettings) -> None:
     """Serve until the process is signalled to stop. Raises Problem when the port is occupied."""
     quota = settings.quota.settings()
-    cluster = WatchedCluster(client, quota, settings.governed, None)
+    cluster = WatchedCluster(client, quota, settings.governed, None, settings.lease)
     frames = Frames(cluster, quota)
     process.health.add_check("cluster", lambda: None if not frames.latest.loading else "the cluster is being read")
     guard = ProxiedGuard(ReaderPermissions(client, needed=needed(settings.governed), trusted_for=timedelta()))

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from shared.api.names import RECONCILER_LEASE
 from shared.process.common_settings import ProcessSettings
 from shared.process.health import Port
 
@@ -17,3 +18,5 @@ class DashboardSettings(ProcessSettings, frozen=True, rename="camel", forbid_unk
     """All keys."""
 
     listen: ListenSettings = ListenSettings()
+    lease: str = RECONCILER_LEASE
+    """The name of the Lease by which the reconciler leads."""

@@ -123,7 +123,8 @@ class Reconciler:
         wanted = self._settings
         if wanted.visibility.enabled:
             front = FrontSettings(wanted.connection, wanted.log, wanted.visibility, wanted.home)
-            copies = CopyMaker(CopiedWorld(self._state, self._latest_plan, wanted.governed).answer)
+            world = CopiedWorld(self._state, self._latest_plan, wanted.governed, self._election.vacant_since)
+            copies = CopyMaker(world.answer)
             yield Visibility(front, copies, self._process.registry)
 
     async def _lead(self) -> None:

@@ -14,9 +14,9 @@ from cli.read.options import namespace_option, read_moment
 from cli.read.questions import (
     GROUP_KINDS,
     Question,
+    ask_leader,
     find_group,
     find_workload,
-    live_past_use,
     manifests_of,
     parse_workload,
     question_options,
@@ -71,8 +71,8 @@ def command(
         source = None if files else cluster
         manifests = manifests_of(files, source)
         settings = read_settings(settings_file, capacity, source)
-        past, kinds = live_past_use(source, settings), known_kinds(settings_file)
-        question = read_question(manifests, settings, kinds=kinds, past_use=past)
+        leader, kinds = ask_leader(source, settings), known_kinds(settings_file)
+        question = read_question(manifests, settings, kinds=kinds, leader=leader)
         return _computed(question, workload, namespace, read_moment(at))
 
     def served() -> Json:
@@ -130,7 +130,7 @@ def _computed(question: Question, name: str, namespace: str, now: datetime) -> J
         budgets = [] if status is None else msgspec.to_builtins(status.budgets)
         parts = {"division": [table_as_data(each) for each in tables], "budgets": budgets}
         return {"group": group, "amended": amended, **parts}
-    outlook, workload = Outlook.of(world, now), find_workload(world, name, namespace)
+    outlook, workload = question.outlook_at(now), find_workload(world, name, namespace)
     return outlook.explained(workload) | _forecast(outlook, workload, run_times_of(question.objects.statuses.items()))
 
 

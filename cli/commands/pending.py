@@ -11,7 +11,7 @@ from cli.read.cluster.live import LiveCluster, NotAllowed, live_options
 from cli.read.cluster.names import complete, groups, unknown_group
 from cli.read.cluster.visibility import read_pending, served_or_computed
 from cli.read.options import ListScope, read_moment, scope_options
-from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
+from cli.read.questions import ask_leader, manifests_of, question_options, read_question, read_settings
 from cli.render.listing import ListColumn, ListOutput, list_options
 from cli.render.watching import ChangedRows
 from cli.render.watching import watch as watch_list
@@ -61,20 +61,20 @@ def command(
 ) -> None:  # fmt: skip
     """List the workloads that wait in GROUP and below it (default root): group, place in its queue, and why.
 
-    What the next cycle starts is not listed. The visibility API is asked where it is served; otherwise the answer is
-    computed from the cluster. Both with your own rights.
+    What the next cycle starts is not listed, if a reconciler leads. The visibility API is asked where it is served;
+    otherwise the answer is computed from the cluster. Both with your own rights.
     """
 
     def computed() -> list[Json]:
         source = None if files else cluster
         manifests = manifests_of(files, source)
         settings = read_settings(settings_file, capacity, source)
-        past, kinds, now = live_past_use(source, settings), known_kinds(settings_file), read_moment(at)
-        question = read_question(manifests, settings, kinds=kinds, past_use=past)
-        world = question.world_at(now)
-        if group not in world.tree:
-            raise unknown_group(group, world.tree.groups)
-        outlook = Outlook.of(world, now)
+        leader, kinds, now = ask_leader(source, settings), known_kinds(settings_file), read_moment(at)
+        question = read_question(manifests, settings, kinds=kinds, leader=leader)
+        outlook = question.outlook_at(now)
+        tree = outlook.given.world.tree
+        if group not in tree:
+            raise unknown_group(group, tree.groups)
         if shown.shown_as in ("table", "name"):
             found = [*rows_of(outlook, group)]
         else:

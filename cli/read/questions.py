@@ -25,6 +25,7 @@ from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.measure.inputs.written_status import read_history, read_over_since
 from shared.quota.model.settings import QuotaSettings, ReclaimMode
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.outlook import Outlook
 
 PAST_USE_IS_OLD: Final = (
     "past use is read from the statuses of the groups, which are minutes old: where it alone decides who comes first, "
@@ -38,24 +39,40 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
+class Leader:
+    """What the leader of a cluster knows, and whether there is one."""
+
+    past_use: PastUse | None = None
+    """The past use of groups; None: only their statuses tell it."""
+    gone_since: datetime | None = None
+    """When the last one led; None: one leads, or the user cannot know."""
+
+
+NOT_ASKED: Final = Leader()
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """The input of a command: the objects, their workloads, and the engine's world of both."""
 
     objects: ManifestObjects
     workloads: SubmittedWorkloads
     settings: QuotaSettings
-    past_use: PastUse | None = None
-    """From the leader; None: from the statuses of groups."""
+    leader: Leader = NOT_ASKED
 
     def world_at(self, now: datetime) -> World:
         """Return the engine's world, with what the leader or the statuses of a cluster's groups keep of the past."""
         statuses = self.objects.statuses.items()
         written = read_history(statuses, self.settings.fairness_half_life, now)
-        past = written.amounts if self.past_use is None else self.past_use
+        past = written.amounts if self.leader.past_use is None else self.leader.past_use
         world = build_world(self.objects, self.workloads.as_created(now), self.settings, now)
         world = world.with_spent(spent_as_shown(world.tree, statuses, now))
         world = replace(world, budgets_used=used_as_shown(world.spent, statuses))
         return replace(world, past_use=past, requester_use=written.requesters, over_since=read_over_since(statuses))
+
+    def outlook_at(self, now: datetime) -> Outlook:
+        """Return what is said of that world."""
+        return Outlook.of(self.world_at(now), now, leaderless_since=self.leader.gone_since)
 
 
 def read_question(
@@ -64,26 +81,24 @@ def read_question(
     *,
     kinds: Kinds | None = None,
     later_wins: bool = False,
-    past_use: PastUse | None = None,
+    leader: Leader = NOT_ASKED,
 ) -> Question:
-    """Read the manifests' objects and workloads; `kinds` as for `sort_objects`, `past_use` as of `live_past_use`."""
+    """Read the manifests' objects and workloads; `kinds` as for `sort_objects`, `leader` as of `ask_leader`."""
     objects = sort_objects(manifests, kinds=kinds, later_wins=later_wins)
-    return Question(objects, read_workloads(objects, settings), settings, past_use)
+    return Question(objects, read_workloads(objects, settings), settings, leader)
 
 
-def live_past_use(cluster: LiveCluster | None, settings: QuotaSettings) -> PastUse | None:
-    """Return the past use of groups from the cluster's leader; None, with a warning, if it does not answer.
-
-    Warns, too, if no reconciler leads.
-    """
-    if cluster is not None:
-        warn_without_leader(cluster)
-    if cluster is None or not settings.fairness_half_life:
-        return None
+def ask_leader(cluster: LiveCluster | None, settings: QuotaSettings) -> Leader:
+    """Return the past use of groups from the cluster's leader, and whether there is one; warn if it does not answer."""
+    if cluster is None:
+        return NOT_ASKED
+    gone_since = warn_without_leader(cluster)
+    if not settings.fairness_half_life:
+        return Leader(gone_since=gone_since)
     found = read_past_use(cluster)
     if found is None:
         click.echo(f"quotree: {PAST_USE_IS_OLD}", err=True)
-    return found
+    return Leader(found, gone_since)
 
 
 def read_settings(

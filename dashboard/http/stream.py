@@ -71,6 +71,7 @@ def event(frame: Frame, before: Mapping[str, bytes], after: Mapping[str, bytes])
             "loading": frame.loading,
             "notices": frame.notices,
             "stale": frame.standing,
+            "leaderless": frame.leaderless_since.isoformat() if frame.leaderless_since is not None else None,
             "rows": changed,
             "gone": sorted(before.keys() - after.keys()),
         }

@@ -68,7 +68,15 @@ class Frames:
         if outlook is not None:
             self._cluster.remember_over(outlook.decided.over_since)
         frame = Frame(
-            number, seen.now, seen.world, seen.groups, outlook, seen.refusals, seen.pending, served=seen.served
+            number,
+            seen.now,
+            seen.world,
+            seen.groups,
+            outlook,
+            seen.refusals,
+            seen.pending,
+            served=seen.served,
+            leaderless_since=seen.leaderless_since,
         )
         await loop.run_in_executor(self._thread, self.history.add, frame)
         self._show(frame)
@@ -98,4 +106,4 @@ class _Engine:
 
     def decide(self, seen: Sighting) -> Outlook:
         self._snapshot = measure(seen.world, seen.now, self._snapshot)
-        return Outlook(self._snapshot, plan(self._snapshot, self._cache))
+        return Outlook(self._snapshot, plan(self._snapshot, self._cache), leaderless_since=seen.leaderless_since)

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
+from dashboard.live.leader_lease import LeaderLease
 from dashboard.live.leader_past_use import leader_past_use
 from dashboard.live.pulse import Pulse
 from dashboard.live.served_reasons import ServedReasons
 from dashboard.view.frame import ServedReason, Standing
+from shared.api.names import RECONCILER_LEASE
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.group_history import history_of, over_since_of
 from shared.cluster.state.observed.projections import GroupStatusRecord
@@ -56,6 +58,7 @@ class Sighting:
 
     `refusals`: one sentence for each kind that cannot be read. `pending`: what has not been read yet. `standing`: since
     when nothing new is seen, and why. `served`: what the visibility API says, where it is not complete.
+    `leaderless_since`: when the last reconciler led.
     """
 
     now: datetime
@@ -66,12 +69,21 @@ class Sighting:
     pending: tuple[str, ...]
     standing: Standing | None
     served: Mapping[WorkloadId, ServedReason]
+    leaderless_since: datetime | None
 
 
 class WatchedCluster:
     """The watches and the state behind them. `changed` is set whenever a sighting may differ from the last."""
 
-    def __init__(self, client: Client, settings: QuotaSettings, kinds: Kinds, namespace: str | None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: QuotaSettings,
+        kinds: Kinds,
+        namespace: str | None,
+        lease: str = RECONCILER_LEASE,
+    ) -> None:
+        """`lease`: the name of the reconciler's Lease."""
         self.changed = asyncio.Event()
         self._state = ObservedState(settings, self.changed.set)
         self._watches = Watches()
@@ -81,6 +93,7 @@ class WatchedCluster:
         self._leader_was_asked = False
         self._has_past = False
         self._pulse = Pulse(client, self._watches, self.changed.set)
+        self._leader = LeaderLease(client, lease, self.changed.set)
         self._served = ServedReasons(client, namespace, lambda: bool(self._refusals()), self.changed.set)
         watch_everything(client, self._state, self._watches, self.changed.set, namespace=namespace, kinds=kinds)
 
@@ -91,6 +104,7 @@ class WatchedCluster:
             group.create_task(self._watches.run(), name="watches")
             group.create_task(self._pulse.run(), name="pulse")
             group.create_task(self._served.run(), name="served reasons")
+            group.create_task(self._leader.run(), name="leader")
             group.create_task(self._ask_leader(), name="past use")
             group.create_task(self._tell_of_progress(), name="progress")
 
@@ -111,7 +125,7 @@ class WatchedCluster:
         world = self._state.world_at(now)
         groups = MappingProxyType(dict(self._state.tree.groups))
         standing, served = self._pulse.standing, self._served.known
-        return Sighting(now, world, groups, is_complete, refusals, pending, standing, served)
+        return Sighting(now, world, groups, is_complete, refusals, pending, standing, served, self._leader.gone_since)
 
     def remember_over(self, over_since: OverSince) -> None:
         """Set since when leaves have been over their runtime, for the next sighting."""

@@ -66,6 +66,11 @@ function standing() {
   return `The API server does not answer: this page shows the cluster as it was at ${since}.`;
 }
 
+/** What follows from that no reconciler leads; empty while one does. */
+function leaderless() {
+  return store.leaderless ? `No reconciler leads since ${moment(store.leaderless)}: nothing starts or stops until one does.` : "";
+}
+
 let told = "";
 function showState() {
   const text = standing();
@@ -73,8 +78,9 @@ function showState() {
   const since = store.stale && !store.lost ? store.stale.since : store.now;
   setText(live, text ? (store.frame ? `as of ${moment(since)}` : "not live") : reading || `live, ${moment(store.now)}`);
   live.classList.toggle("lost", text !== "");
-  setText(banner, text);
-  banner.hidden = text === "";
+  const sentence = text || leaderless();
+  setText(banner, sentence);
+  banner.hidden = sentence === "";
   const reads = store.loading[0] === "everything" ? [] : store.loading;
   const lines = text ? [] : [...store.notices, ...reads];
   if (lines.join("\n") === told) return;

@@ -12,6 +12,8 @@ export class Store extends EventTarget {
   notices = [];
   /** Since when the data stands and why, as the process says; null while it is live. */
   stale = null;
+  /** When the last reconciler led; null while one leads, or where this user cannot know. */
+  leaderless = null;
   /** Why there is no stream; empty while there is one. */
   lost = "";
   #key = "";
@@ -25,8 +27,8 @@ export class Store extends EventTarget {
     for (const name of event.gone) this.rows.delete(name);
     this.now = Date.parse(event.now);
     for (const row of event.rows) this.rows.set(row.name, row);
-    const { frame, complete, loading, notices, stale } = event;
-    Object.assign(this, { frame, complete, loading, notices, stale, lost: "" });
+    const { frame, complete, loading, notices, stale, leaderless } = event;
+    Object.assign(this, { frame, complete, loading, notices, stale, leaderless, lost: "" });
     this.dispatchEvent(new Event("change"));
   }
 

@@ -57,6 +57,8 @@ class Frame:
     """None: the frame shows what is. Else it shows what was, until something new is seen."""
     served: Mapping[WorkloadId, ServedReason] = field(default_factory=dict)
     """What the visibility API says where `outlook` is None, as far as this user may ask it."""
+    leaderless_since: datetime | None = None
+    """When the last reconciler led; None: one leads, or the user cannot know."""
 
     def find(self, kind: str, key: str) -> Workload | None:
         """Return the workload of that kind and namespace/name."""

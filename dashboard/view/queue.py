@@ -110,7 +110,7 @@ def _leaves(frame: Frame, group: str) -> Sequence[str]:
 
 
 def _world(frame: Frame) -> Any:
-    return frame.outlook.after.world if frame.outlook is not None else frame.world
+    return frame.outlook.shown if frame.outlook is not None else frame.world
 
 
 def row_of(frame: Frame, part: Part, place: int, workload: Workload) -> Json:

@@ -53,6 +53,8 @@ def screenful(data: Json) -> list[str]:
 
 def _head(data: Json) -> Iterator[str]:
     yield data["message"]
+    if data.get("leaderlessSince"):
+        yield leaderless_text(data["leaderlessSince"])
     place = f", place {data['position']} in its queue" if data["position"] else ""
     entitled = " entitled," if data["entitled"] else " not entitled," if data["state"] == "Pending" else ""
     yield f"state {data['state']},{entitled} group {data['group']}{place}"
@@ -72,6 +74,11 @@ def _head(data: Json) -> Iterator[str]:
         yield eviction_text(data["lastEviction"])
     if data.get("admission"):
         yield from running_lines(data["admission"])
+
+
+def leaderless_text(since: str) -> str:
+    """Return what follows from that no reconciler leads."""
+    return f"no reconciler leads since {moment_text(since)}: nothing starts or stops until one does"
 
 
 def priority_text(priority: Json) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from shared.json_data import Json
-from shared.text.explanation import flavor_name, missing_text
+from shared.text.explanation import flavor_name, leaderless_text, missing_text
 from shared.text.quantities import readable
 from shared.text.remedies import remedy_text
 from shared.text.times import moment_text
@@ -83,6 +83,8 @@ def preview_lines(previews: Iterable[Json]) -> Iterator[str]:
         yield f"{each['kind']} {each['workload']!r} {_start(each)}"
         if each["starts"] != "Now":
             yield each["message"]
+            if each.get("leaderlessSince"):
+                yield leaderless_text(each["leaderlessSince"])
             yield from _place(each)
         yield from map(_eviction, each["evicts"])
         for remedy in each["remedies"]:
@@ -94,6 +96,10 @@ def _start(preview: Json) -> str:
         admission = preview["admission"]
         ground = _COVERED if admission["ground"] == "Runtime" else _BORROWED
         return f"would start now on {_flavors(admission)}, {ground}"
+    if preview["starts"] == "WithLeader":
+        return "would start as soon as a reconciler leads" + (
+            ", and what it stops has ended" if preview["evicts"] else ""
+        )
     if preview["starts"] == "Soon":
         return (
             "would start as soon as what it waits for has ended" if preview["evicts"] else "would start within seconds"

@@ -71,6 +71,22 @@ def _first_event(address: str) -> Any:
         return json.loads(answer.readline()[6:])
 
 
+def test_nothing_is_shown_as_started_while_no_reconciler_leads(quotree: Quotree, ask: Asking) -> None:
+    quotree.reconcilers[-1].stop()
+    try:
+        ask.submit("later", "vision", 1)
+        with commanded(quotree.cluster.kubeconfig) as address:
+            _until(lambda: _first_event(address)["leaderless"])
+            _until(lambda: _listed(address, "vision", "pending") == ["default/later"])
+            shown = read_page(address, "workload", kind="Job", key="default/later")["sentence"]
+        assert shown.startswith("Waits: it starts as soon as a reconciler leads; none has led since ")
+        assert shown.partition(": ")[2] in quotree.command("explain", "default/later")
+        assert "NoLeader" in quotree.command("pending", "-o", "json")
+    finally:
+        quotree.add_reconciler()
+    ask.until("it starts", lambda: not ask.is_held("later"))
+
+
 def test_page_has_the_same_remedies_as_explain(quotree: Quotree, ask: Asking) -> None:
     with commanded(quotree.cluster.kubeconfig) as address:
         start(ask, "fills", "vision", 6)

@@ -24,7 +24,7 @@ from cli.read.cluster.live import ClusterProblem, LiveCluster
 from cli.read.cluster.live_objects import live_manifests
 from cli.read.cluster.visibility import read_past_use
 from cli.read.manifests import Manifest
-from cli.read.questions import read_question
+from cli.read.questions import Leader, read_question
 from dev.controlplane import cluster
 from dev.controlplane.nodes import NodeSpec
 from dev.controlplane.programs import binaries
@@ -159,8 +159,8 @@ class LiveTree:
         return not run(given, now).plans
 
     def _world(self, manifests: list[Manifest], now: datetime) -> World:
-        past_use = self._past_use
-        return read_question(manifests, self._settings, later_wins=True, past_use=past_use).world_at(now)
+        leader = Leader(self._past_use)
+        return read_question(manifests, self._settings, later_wins=True, leader=leader).world_at(now)
 
     def _read_past_use(self) -> None:
         """Read the past use of groups from the leader, as `quotree what-if` does; wait until it answers."""

@@ -94,6 +94,7 @@ quota: {{- include "quotree.quota" $ | nindent 2 }}
 {{- define "quotree.dashboard.settings" -}}
 {{- with .Values.dashboard -}}
 listen: {port: {{ .port }}}
+lease: {{ include "quotree.fullname" $ }}-reconciler
 health: {port: {{ .healthPort }}}
 metrics: {{- toYaml $.Values.metrics | nindent 2 }}
 log: {level: {{ .logLevel }}}

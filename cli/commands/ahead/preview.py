@@ -14,8 +14,9 @@ from cli.read.findings import find, finding_key
 from cli.read.manifests import CLUSTER, Manifest, manifests_in, read_manifests
 from cli.read.options import namespace_option, read_moment
 from cli.read.questions import (
+    Leader,
     Question,
-    live_past_use,
+    ask_leader,
     manifests_of,
     question_options,
     read_question,
@@ -25,11 +26,9 @@ from cli.render.data import output_option, print_data
 from shared.json_data import Json
 from shared.kinds.kind import Kinds
 from shared.process.cluster_settings import known_kinds
-from shared.quota.measure.inputs.world import PastUse
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.rules import Findings
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.outlook.outlook import Outlook
 from shared.quota.outlook.preview import previews, submitted
 from shared.text.what_if import NOT_MANAGED, preview_lines
 
@@ -88,8 +87,8 @@ def _live(cluster: LiveCluster, tried: Sequence[str], namespace: str) -> tuple[l
 
 def _of_cluster(cluster: LiveCluster, objects: Sequence[Json]) -> list[Json]:
     settings = read_settings(None, (), cluster)
-    past = live_past_use(cluster, settings)
-    questions = _questions(manifests_of((), cluster), manifests_in(objects, CLUSTER), settings, None, past)
+    leader = ask_leader(cluster, settings)
+    questions = _questions(manifests_of((), cluster), manifests_in(objects, CLUSTER), settings, None, leader)
     return _previewed(*questions, read_moment(None))
 
 
@@ -98,16 +97,16 @@ def _questions(
     new: Sequence[Manifest],
     settings: QuotaSettings,
     kinds: Kinds | None,
-    past: PastUse | None,
+    leader: Leader,
 ) -> tuple[Question, Question]:
     """Return the world as it is, and with the new workloads."""
-    before = read_question(base, settings, kinds=kinds, past_use=past)
-    return before, read_question([*base, *new], settings, kinds=kinds, past_use=past)
+    before = read_question(base, settings, kinds=kinds, leader=leader)
+    return before, read_question([*base, *new], settings, kinds=kinds, leader=leader)
 
 
 def _previewed(before: Question, after: Question, now: datetime) -> list[Json]:
-    world = after.world_at(now)
-    return previews(Outlook.of(world, now), submitted(before.world_at(now), world))
+    outlook = after.outlook_at(now)
+    return previews(outlook, submitted(before.world_at(now), outlook.given.world))
 
 
 def _offline(
@@ -122,7 +121,7 @@ def _offline(
         read_manifests(tried),
         settings,
         known_kinds(settings_file),
-        live_past_use(source, settings),
+        ask_leader(source, settings),
     )
     known, found = (_findings(each, now) for each in questions)
     keys = {finding_key(each) for each in (*known.violations, *known.warnings)}

@@ -13,7 +13,7 @@ import click
 from cli.read.cluster.live import LiveCluster, live_options
 from cli.read.findings import find
 from cli.read.options import read_duration, read_moment
-from cli.read.questions import Question, live_past_use, manifests_of, read_question, read_settings
+from cli.read.questions import Question, ask_leader, manifests_of, read_question, read_settings
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
@@ -78,7 +78,7 @@ def command(
         settings,
         kinds=known_kinds(settings_file),
         later_wins=live,
-        past_use=live_past_use(source, settings),
+        leader=ask_leader(source, settings),
     )
     data, settled = run(question, read_moment(at), None if until_stable else cycles or 1, read_duration(step))
     _print(data, output)

@@ -10,12 +10,11 @@ from cli.read.edits import apply_in_order
 from cli.read.findings import find, finding_key
 from cli.read.manifests import Manifest, read_manifests
 from cli.read.options import read_moment
-from cli.read.questions import live_past_use, manifests_of, question_options, read_question, read_settings
+from cli.read.questions import ask_leader, manifests_of, question_options, read_question, read_settings
 from cli.render.data import output_option, print_data
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
 from shared.quota.measure.snapshot import measure
-from shared.quota.outlook.outlook import Outlook
 from shared.quota.outlook.simulate.what_if import prediction_as_data
 
 HARMLESS, ILLEGAL, HARMFUL = 0, 1, 4
@@ -46,11 +45,11 @@ def command(
     base = _base(files, source)
     settings = read_settings(settings_file, capacity, source)
     kinds = known_kinds(settings_file)
-    past = live_past_use(source, settings)
-    before = read_question(base, settings, kinds=kinds, past_use=past)
+    leader = ask_leader(source, settings)
+    before = read_question(base, settings, kinds=kinds, leader=leader)
     now = read_moment(at)
     edit = apply_in_order(before, measure(before.world_at(now), now).capacity, changed, now)
-    after = read_question([*base, *edit.accepted], settings, kinds=kinds, later_wins=True, past_use=past)
+    after = read_question([*base, *edit.accepted], settings, kinds=kinds, later_wins=True, leader=leader)
     snapshot = measure(after.world_at(now), now)
     nodes = snapshot.largest_nodes
     known = {
@@ -58,7 +57,7 @@ def command(
     }
     violations = find(after.objects, after.workloads, settings, snapshot.capacity, nodes, now=now).violations
     broken = [*edit.refused, *(each for each in violations if finding_key(each) not in known)]
-    found = Outlook.of(before.world_at(now), now).prediction(after.world_at(now))
+    found = before.outlook_at(now).prediction(after.world_at(now))
     data = {**prediction_as_data(found), "violations": [each.as_data() for each in broken]}
     _print(data, output)
     sys.exit(ILLEGAL if broken else HARMFUL if found.harms else HARMLESS)

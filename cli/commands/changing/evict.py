@@ -12,7 +12,7 @@ from cli.read.cluster.live import LiveCluster, NotAllowed, live_options
 from cli.read.cluster.names import complete_workloads
 from cli.read.cluster.targets import WorkloadTarget, hold_it, let_go, targets_of
 from cli.read.options import namespace_option
-from cli.read.questions import find_workload, live_past_use, manifests_of, parse_workload, read_question, read_settings
+from cli.read.questions import ask_leader, find_workload, manifests_of, parse_workload, read_question, read_settings
 from shared.api.durations import later, read_duration
 from shared.api.names import UNIT_LABEL
 from shared.problems import Problem
@@ -97,9 +97,8 @@ def _outlook(cluster: LiveCluster) -> Outlook:
     except NotAllowed as problem:
         raise Problem(f"{problem}; with --notice 0s it is evicted without looking at the cluster") from problem
     settings = read_settings(None, (), cluster)
-    question = read_question(manifests, settings, past_use=live_past_use(cluster, settings))
-    now = datetime.now(UTC)
-    return Outlook.of(question.world_at(now), now)
+    question = read_question(manifests, settings, leader=ask_leader(cluster, settings))
+    return question.outlook_at(datetime.now(UTC))
 
 
 def _notice_of(outlook: Outlook, workload: Workload) -> timedelta:

@@ -25,6 +25,8 @@ def ahead(frame: Frame, name: str, key: FlavorResource) -> Json:
     nothing: Json = {"unit": unit_of(key.resource), "times": [], "least": [], "middle": [], "most": []}
     if frame.outlook is None:
         return nothing | {"text": "That is computed from all workloads and nodes, which you cannot see."}
+    if frame.outlook.leaderless_since is not None:
+        return nothing | {"text": "Not known: no reconciler leads, so that nothing starts."}
     known = run_times_of((group, each.status) for group, each in frame.groups.items())
     found = expected_use(frame.outlook.after, name, key, known)
     if found is None:

@@ -1,6 +1,6 @@
 """What a copy answers: objects made of its snapshot and plan, each once, for whichever lists it is in."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -36,10 +36,18 @@ _NO_KINDS: Final = Kinds()
 class CopiedWorld:
     """The world as it was when this process was copied."""
 
-    def __init__(self, state: ClusterState, latest: LatestPlan, kinds: Kinds = _NO_KINDS) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        latest: LatestPlan,
+        kinds: Kinds = _NO_KINDS,
+        leaderless_since: Callable[[], datetime | None] = lambda: None,
+    ) -> None:
+        """`leaderless_since`: when the last reconciler led; None: one leads, or that is not known."""
         self._state = state
         self._kinds = kinds
         self._latest = latest
+        self._leaderless_since = leaderless_since
         self._observed: ObservedPlan | None = None
         self._explained: Explained | None = None
         self._pending: dict[WorkloadId, bytes | None] = {}
@@ -51,7 +59,7 @@ class CopiedWorld:
 
     def _answer(self, question: CopyQuestion) -> Iterator[bytes]:
         now = datetime.now(UTC)
-        observed = self._observed = self._observed or current_plan(self._state, self._latest, now)
+        observed = self._observed = self._observed or self._current_plan(now)
         if question.edit:
             yield from map(_encode, predict_edit(self._state, observed, read_edit(question.edit.encode()), now))
             return
@@ -72,6 +80,9 @@ class CopiedWorld:
             yield from map(_encode, self._explained.objects(selection))
         else:
             yield from self._of_groups(observed, selection)
+
+    def _current_plan(self, now: datetime) -> ObservedPlan:
+        return current_plan(self._state, self._latest, now, self._leaderless_since())
 
     def _run_times(self) -> RunTimes:
         return run_times_of((name, each.status) for name, each in self._state.tree.groups.items())

@@ -10,17 +10,19 @@ from shared.cluster.state.group_history import history_of, over_since_of
 from shared.quota.outlook.outlook import Outlook
 
 
-def current_plan(state: ClusterState, latest: LatestPlan, now: datetime) -> ObservedPlan:
+def current_plan(
+    state: ClusterState, latest: LatestPlan, now: datetime, leaderless_since: datetime | None = None
+) -> ObservedPlan:
     """Return the latest plan: the leader's own, or in a follower what it would decide from its watches."""
     snapshot, decided = latest.snapshot, latest.plan
     if snapshot is not None and decided is not None:
         return ObservedPlan(Outlook(snapshot, decided, latest.cache), leads=True)
-    return _plan_as_new_leader(state, now)
+    return _plan_as_new_leader(state, now, leaderless_since)
 
 
-def _plan_as_new_leader(state: ClusterState, now: datetime) -> ObservedPlan:
+def _plan_as_new_leader(state: ClusterState, now: datetime, leaderless_since: datetime | None) -> ObservedPlan:
     """Plan with what the statuses of the groups keep of the past, which becomes what `state` knows of it."""
     groups = state.tree.groups.values()
     state.remember_over(over_since_of(groups, state.faults))
     state.history = history_of(groups, state.settings.fairness_half_life, now, state.faults)
-    return ObservedPlan(Outlook(*decide_from_scratch(state, now)), leads=False)
+    return ObservedPlan(Outlook(*decide_from_scratch(state, now), leaderless_since=leaderless_since), leads=False)

@@ -139,6 +139,9 @@ EXPLANATION_STATUS: Final = members(
             refused=text("Why the flavor is not eligible."),
         ),
     ),
+    leaderlessSince=moment(
+        "When the last reconciler led; absent while one leads. Until one does, nothing starts or stops."
+    ),
     remedies=each("What would let it start.", _REMEDY),
     remediesTried=flag("Whether these were searched for: not in a list, and not if that took too long."),
     startsAt=moment("When it starts if nothing is done; absent if it does not."),
@@ -252,7 +255,8 @@ START_PREVIEW_STATUS: Final = members(
             workload=text("NAMESPACE/NAME."),
             kind=_KIND,
             starts=text(
-                "Now, Soon (when what it waits for has ended), Later (at startsAt) or Never; absent: not tried."
+                "Now, Soon (when what it waits for has ended), WithLeader (as soon as a reconciler leads), Later "
+                "(at startsAt) or Never; absent: not tried."
             ),
             evicts=each("What would be stopped for it, by group.", _EFFECT),
             remedies=each("What its owner could write for it to start.", _REMEDY),

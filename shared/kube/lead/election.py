@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -66,6 +66,10 @@ class Election:
     def holder(self) -> str:
         """The holder of the Lease as far as this process knows; empty: none."""
         return self._lease.holder
+
+    def vacant_since(self) -> datetime | None:
+        """Return when the last leader renewed the Lease, if no process leads; None: one does, or none is known."""
+        return None if self.may_write() else self._lease.vacant_since()
 
     def may_write(self) -> bool:
         """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""

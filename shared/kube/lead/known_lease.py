@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from shared.api.json.reading import write_time
+from shared.api.json.reading import read_time, write_time
 from shared.kube.client import Client
 from shared.kube.errors import AlreadyExists, Conflict
 from shared.kube.lead.election_settings import ElectionSettings
@@ -62,6 +62,12 @@ class KnownLease:
         promised = timedelta(seconds=self._lease.spec.lease_duration_seconds or 0)
         duration = max(promised, self._settings.lease_duration)
         return now_seconds() - self._seen_at > duration.total_seconds()
+
+    def vacant_since(self) -> datetime | None:
+        """Return when its last holder wrote it, once it has expired; None while it has not, or where none was seen."""
+        if self._lease is None or not self.has_expired():
+            return None
+        return read_time(self._lease.spec.renew_time or "")
 
     async def read(self) -> None:
         """See it as it is stored now."""

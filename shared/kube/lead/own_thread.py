@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NoReturn
 
 from shared.kube.client import Client
@@ -64,6 +64,10 @@ class ElectionThread:
     def taken_from(self) -> LeaseMark | None:
         """What the Lease was when this process took it; None: it was not there, or has not been taken."""
         return self._election.taken_from if self._election is not None else None
+
+    def vacant_since(self) -> datetime | None:
+        """Return when the last leader renewed the Lease, if no process leads; None: one does, or none is known."""
+        return None if self._election is None else self._election.vacant_since()
 
     def may_write(self) -> bool:
         """Is it certain that no other process leads?"""

@@ -56,6 +56,8 @@ class WaitReason(StrEnum):
     HELD = "Held"
     BACKING_OFF = "BackingOff"
     DEACTIVATED = "Deactivated"
+    NO_LEADER = "NoLeader"
+    """It would start, or room would be freed for it, if a reconciler led. No cycle finds this: see `outlook`."""
 
 
 @dataclass(frozen=True, slots=True)

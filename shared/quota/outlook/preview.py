@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from shared.json_data import Json
+from shared.quota.decide.decisions import WaitReason
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.quota.outlook.advise.remedies import advise, owners_remedies
@@ -23,6 +24,8 @@ class PreviewedStart(StrEnum):
     NOW = "Now"
     SOON = "Soon"
     """In the next cycles, such as when what is evicted for it has ended."""
+    WITH_LEADER = "WithLeader"
+    """As soon as a reconciler leads, or when what is then evicted for it has ended."""
     LATER = "Later"
     """When a time has passed."""
     NEVER = "Never"
@@ -66,18 +69,23 @@ def _preview(outlook: Outlook, workload: Workload, advice: Advice | None) -> Jso
     """Return the preview of one workload; `advice` None: not tried yet."""
     decided = outlook.decided
     starts_now = any(start.workload.id == workload.id for start in decided.starts)
+    explanation = outlook.explanation(workload)
     begins = PreviewedStart.NOW if starts_now else None
-    if begins is None and advice is not None:
+    if explanation.reason is WaitReason.NO_LEADER:
+        begins = PreviewedStart.WITH_LEADER
+    elif begins is None and advice is not None:
         begins = _begins(advice.starts_at, outlook.given.now)
     evicted = [
         (each.workload, each.reason.value, False)
         for each in decided.evictions
         if each.claim is not None and each.claim.preemptor_id == workload.preemptor_id
     ]
-    found = outlook.as_data(outlook.explanation(workload), advice or NO_ADVICE)
+    found = outlook.as_data(explanation, advice or NO_ADVICE)
     return {
         **found,
-        "message": f"{workload.kind} {workload.key!r} would start now" if starts_now else found["message"],
+        "message": f"{workload.kind} {workload.key!r} would start now"
+        if begins is PreviewedStart.NOW
+        else found["message"],
         "starts": None if begins is None else begins.value,
         "evicts": effects_as_list([*summed_by_group(evicted)]),
         "remediesTried": starts_now or advice is not None,

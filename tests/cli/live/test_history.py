@@ -10,7 +10,7 @@ import pytest
 from cli.read.cluster.live import LiveCluster, NotServed
 from cli.read.cluster.visibility import read_past_use
 from cli.read.manifests import CLUSTER, Manifest
-from cli.read.questions import PAST_USE_IS_OLD, live_past_use, read_question
+from cli.read.questions import PAST_USE_IS_OLD, Leader, ask_leader, read_question
 from reconciler.visibility.objects.groups import group_object
 from reconciler.visibility.objects.observed import ObservedPlan
 from shared.quota.model.settings import QuotaSettings
@@ -65,9 +65,9 @@ def served(*, leads: bool) -> AnsweringCluster:
 
 
 def test_past_use_matches_what_the_leader_serves() -> None:
-    past = live_past_use(served(leads=True), QuotaSettings())
+    past = ask_leader(served(leads=True), QuotaSettings()).past_use
     assert past == {**PAST, "nlp": {}}
-    assert read_question([_group(CLUSTER)], QuotaSettings(), past_use=past).world_at(NOW).past_use == past
+    assert read_question([_group(CLUSTER)], QuotaSettings(), leader=Leader(past)).world_at(NOW).past_use == past
 
 
 def test_follower_serves_past_use_from_the_statuses() -> None:
@@ -75,8 +75,8 @@ def test_follower_serves_past_use_from_the_statuses() -> None:
 
 
 def test_past_use_from_statuses_is_reported_as_old(capsys: pytest.CaptureFixture[str]) -> None:
-    assert live_past_use(AnsweringCluster(), QuotaSettings()) is None
+    assert ask_leader(AnsweringCluster(), QuotaSettings()) == Leader()
     assert capsys.readouterr().err == f"quotree: {PAST_USE_IS_OLD}\n"
-    assert live_past_use(AnsweringCluster(), QuotaSettings(fairness_half_life=timedelta())) is None
-    assert live_past_use(None, QuotaSettings()) is None
+    assert ask_leader(AnsweringCluster(), QuotaSettings(fairness_half_life=timedelta())) == Leader()
+    assert ask_leader(None, QuotaSettings()) == Leader()
     assert capsys.readouterr().err == ""

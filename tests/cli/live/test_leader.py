@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import yaml
 
-from cli.read.cluster.leader import leaderless_since
+from cli.read.cluster.leader import live_leaderless_since
 from cli.read.cluster.live import LiveCluster, NotAllowed
 from tests.builders import NOW
 
@@ -54,10 +54,10 @@ def cluster(*leases: Object, name: str = "quotree-reconciler", **more: list[Obje
     ],
 )
 def test_nobody_leads_since_the_last_renewal(found: Lists, ago: float | None) -> None:
-    assert leaderless_since(found, NOW) == (None if ago is None else NOW - timedelta(seconds=ago))
+    assert live_leaderless_since(found, NOW) == (None if ago is None else NOW - timedelta(seconds=ago))
 
 
 def test_name_of_the_lease_is_that_in_the_settings() -> None:
     settings = [{"data": {"reconciler.yaml": SETTINGS}}]
     found = cluster(lease(60), name="other-reconciler", configmaps=settings)
-    assert leaderless_since(found, NOW) == NOW - timedelta(seconds=60)
+    assert live_leaderless_since(found, NOW) == NOW - timedelta(seconds=60)

@@ -13,6 +13,7 @@ import pytest
 
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.asking import LongQuestions, NotAnswered, SharedCopy, TooBusy
+from reconciler.visibility.copies.plans import current_plan
 from reconciler.visibility.copies.questions import CopyQuestion
 from reconciler.visibility.front.answers.forecasts import ListedForecasts
 from reconciler.visibility.front.answers.objects import Answers
@@ -22,8 +23,10 @@ from reconciler.visibility.front.requests import read_request
 from reconciler.visibility.objects.kinds import EXPLANATION, GROUPS, PENDING
 from reconciler.visibility.objects.selection import Selection
 from shared.api.group_selector import read_group_selector
+from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, pending, running, world
 from tests.reconciler.visibility.copied import copied, copies_that
@@ -48,6 +51,11 @@ def decided(*workloads: Workload) -> LatestPlan:
 
 def names(selected: Selected) -> list[str]:
     return [each["metadata"]["name"] for each in selected.items]
+
+
+def test_follower_says_since_when_no_reconciler_leads() -> None:
+    found = current_plan(ClusterState(QuotaSettings()), LatestPlan(), NOW, NOW)
+    assert (found.outlook.leaderless_since, found.leads) == (NOW, False)
 
 
 async def test_single_explanation_has_remedies_and_a_list_has_none() -> None:

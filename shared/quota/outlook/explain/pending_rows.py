@@ -1,6 +1,6 @@
 """The pending workloads of a plan as rows: each with its place in its queue, and why it waits.
 
-What the plan starts is no row and takes no place.
+What the plan starts is no row and takes no place, unless nobody carries the plan out.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from shared.json_data import Json
 from shared.quota.decide.decisions import Plan, WaitExplanation
 from shared.quota.model.workload import Workload
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.quota.outlook.explain.undecided import Undecided
 
 Takes = Callable[[str], bool]
 """Whether a group's rows are wanted."""
@@ -63,9 +64,11 @@ def waiting_as_data(why: WaitExplanation) -> Json:
 class PendingRows:
     """Reads the rows out of a plan. A reason is computed when its row is asked for."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._snapshot = plan.end.snapshot
-        self._started = {start.workload.id for start in plan.starts}
+    def __init__(self, plan: Plan, undecided: Undecided | None = None) -> None:
+        """`undecided`: what waits for a reconciler that leads; None: one leads."""
+        self._undecided = undecided
+        self._snapshot = plan.end.snapshot if undecided is None else undecided.given
+        self._started = {start.workload.id for start in plan.starts} if undecided is None else frozenset()
         self._reasons = PendingReasons(plan)
 
     def __iter__(self) -> Iterator[PendingRow]:
@@ -94,4 +97,5 @@ class PendingRows:
 
     def why(self, workload: Workload) -> WaitExplanation | None:
         """Return why this workload waits; None when the plan starts it or it does not wait."""
-        return self._reasons.why(workload)
+        waits = None if self._undecided is None else self._undecided.why(workload)
+        return self._reasons.why(workload) if waits is None else waits

@@ -85,8 +85,11 @@ def forecast_as_data(
 ) -> Mapping[WorkloadId, Json]:
     """Return when each of these workloads starts, or why that is not known, for all who show it.
 
-    Of one that a person holds, or that could never start, nothing is said. Empty where the settings want no forecasts.
+    Of one that a person holds, or that could never start, nothing is said. Empty where the settings want no forecasts,
+    and while no reconciler leads.
     """
+    if outlook.leaderless_since is not None:
+        return {}
     most = outlook.given.world.settings.forecast_steps
     asked = [each for each in workloads if may_start(outlook.after, each)]
     if not most or not asked:

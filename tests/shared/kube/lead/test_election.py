@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from pathlib import Path
 from random import Random
@@ -133,6 +133,7 @@ async def test_clean_shutdown_releases_the_lease(client: Client, field_of: Field
     second = running(b)
     await asyncio.sleep(1)
     assert not b.leads
+    assert (a.election.vacant_since(), b.election.vacant_since()) == (None, None)
     await ended(first)
     assert a.cancelled
     await until(lambda: b.leads)
@@ -140,7 +141,9 @@ async def test_clean_shutdown_releases_the_lease(client: Client, field_of: Field
     assert (await spec_of(client, namespace))["leaseTransitions"] == 1
     assert field_of.turns() == ["a", "b"]
     await ended(second)
-    assert (await spec_of(client, namespace))["holderIdentity"] == ""
+    left = await spec_of(client, namespace)
+    assert left["holderIdentity"] == ""
+    assert b.election.vacant_since() == datetime.fromisoformat(left["renewTime"])
 
 
 async def test_candidate_that_finds_a_released_lease_knows_whether_another_led_since(
