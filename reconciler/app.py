@@ -157,6 +157,8 @@ class Reconciler:
             # Starts and evictions come before what tells about them.
             recorder.gives_way = status.gives_way = executor.is_busy
             pending_events.write = executor.annotator.say_why_it_waits
+            if pod_groups is not None:
+                pod_groups.say_refused = executor.annotator.say_pod_group_refused
             helpers = [
                 group.create_task(recorder.run(), name="events"),
                 group.create_task(start_accounts(self._client, self._state, book, self._wake.request), name="accounts"),

@@ -16,6 +16,7 @@ from shared.api.annotations import (
     split,
     write_annotation,
 )
+from shared.api.names import POD_GROUP_REFUSED
 from shared.quota.decide.decisions import Evict, Notice, Requeue, WaitExplanation
 from shared.quota.model.workload import Admission, Claim, Flavors, Turn, Workload, namespace_of
 from shared.resources import write_quantity
@@ -102,6 +103,13 @@ def write_waiting(why: WaitExplanation, now: datetime) -> str:
     message = why.message[:_LONGEST_MESSAGE]
     return write_annotation(
         WaitingAnnotation(why.reason.value, why.binding, why.flavor, why.resource, message, now.replace(microsecond=0))
+    )
+
+
+def write_pod_group_refusal(refusal: str, now: datetime) -> str:
+    """Return why the pods of a started Job are not placed, as of now."""
+    return write_annotation(
+        WaitingAnnotation(POD_GROUP_REFUSED, message=refusal[:_LONGEST_MESSAGE], time=now.replace(microsecond=0))
     )
 
 

@@ -125,6 +125,16 @@ class Annotator:
         written = {WAITING: annotations.write_waiting(why, now)}
         self._writes.begin(key, self._writes.say(objects[0], patches.annotate(objects[0].metadata, written), WAITING))
 
+    def say_pod_group_refused(self, key: str, refusal: str, now: datetime) -> None:
+        """Tell the owner of a started Job, and write on it, why its PodGroup is refused; empty: it is not any more."""
+        objects = self._writes.free_objects(key)
+        if not objects:
+            return
+        if refusal:
+            self._events.pod_group_refused(refusal, objects)
+        written = {WAITING: annotations.write_pod_group_refusal(refusal, now) if refusal else None}
+        self._writes.begin(key, self._writes.say(objects[0], patches.annotate(objects[0].metadata, written), WAITING))
+
     def _annotate(self, before: Workload, after: Workload, written: AnnotationPatch, mark: Mark) -> bool:
         """Write these annotations on all objects of the workload; return whether the write was begun."""
         key = self._writes.free_key(before)

@@ -52,7 +52,8 @@ NODE_SELECTOR: Final = ("spec", "nodeSelector")
 TOLERATIONS: Final = ("spec", "tolerations")
 TEMPLATE: Final = ("spec", "template", "spec")
 POLICY: Final = ("spec", "podReplacementPolicy")
-
+_NOT_RUNNING: Final[AnnotationPatch] = {ADMISSION: None, NOTICE: None, TURN: None, WAITING: None}
+"""What an eviction takes off an object."""
 
 TERMS: Final = (PREEMPTIBLE_LABEL,)
 """The labels beside the group that say on what terms a workload starts; a pod's is its pod group as well."""
@@ -102,7 +103,7 @@ def change_policy(job: Job, group: str, policy: str) -> list[Operation]:
 def evict_job(seen: Metadata, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
     """Suspend the Job; the Job controller then deletes its pods. It gets back the policy that its owner gave it."""
     given = seen.annotations.get(REPLACEMENT)
-    written = _set_annotations(seen, {**annotations, ADMISSION: None, NOTICE: None, TURN: None, REPLACEMENT: None})
+    written = _set_annotations(seen, {**annotations, **_NOT_RUNNING, REPLACEMENT: None})
     restored = [add(POLICY, given)] if given in (AT_ONCE, WHEN_ENDED) else []
     return [*_guard(seen, group, guard), _suspend(value=True), *restored, *written]
 
@@ -154,7 +155,7 @@ def _injected_text(injected: InjectedAnnotation) -> AnnotationPatch:
 
 def evict_kind(seen: KindObject, group: str, annotations: AnnotationPatch, guard: Guard) -> list[Operation]:
     """Suspend the object; its operator then deletes its pods. Its placement stays until the next start."""
-    written = _set_annotations(seen.metadata, {**annotations, ADMISSION: None, NOTICE: None, TURN: None})
+    written = _set_annotations(seen.metadata, {**annotations, **_NOT_RUNNING})
     return [*_guard(seen.metadata, group, guard), *suspend_operations(seen, value=True), *written]
 
 

@@ -1,13 +1,14 @@
 """Keeps the PodGroups of started Jobs: makes each after the start, and deletes it with the eviction.
 
 kube-scheduler places no pod that names a PodGroup before the PodGroup exists, so what is made late delays, and nothing
-else. All follows from the Jobs and the PodGroups as they are: a process that ends at any step leaves nothing that the
-next does not put right. See docs/specification.md §8.6.
+else. What is refused is told to the owner of the Job, and tried again. All follows from the Jobs and the PodGroups as
+they are: a process that ends at any step leaves nothing that the next does not put right.
+See docs/specification.md §8.6.
 """
 
 import asyncio
-from collections.abc import Awaitable, Iterator
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NoReturn
 
 from shared.api.json.patches import add, test
@@ -16,7 +17,7 @@ from shared.api.names import ADMISSION, UNIT_LABEL
 from shared.cluster.state.observed.gangs import SeenPodGroup, WantedPodGroup
 from shared.cluster.state.workloads.follow_ups import FollowUps
 from shared.kube.client import Client
-from shared.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from shared.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
 from shared.kube.resources import POD_GROUPS
 from shared.kube.watch.watching import Watch
 from shared.telemetry import get_logger
@@ -37,6 +38,10 @@ class PodGroups:
         self._follow_ups = follow_ups
         self._made = made
         self._changed = asyncio.Event()
+        self._refused: set[tuple[str, str]] = set()
+        """(namespace, name) of those that are not tried again before the next pause has ended."""
+        self.say_refused: Callable[[str, str, datetime], None] = _say_nothing
+        """Says on a Job, by its key, why its PodGroup is refused; empty: it is not any more."""
 
     def look(self) -> None:
         """Look at what is wanted and what exists, soon."""
@@ -53,16 +58,21 @@ class PodGroups:
 
     def _writes(self) -> Iterator[Awaitable[None]]:
         seen = {(each.namespace, each.name): each for each in self._made.records.values()}
-        for wanted in self._follow_ups.pod_groups.values():
-            found = seen.pop((wanted.namespace, wanted.name), None)
+        for key, wanted in self._follow_ups.pod_groups.items():
+            place = (wanted.namespace, wanted.name)
+            found = seen.pop(place, None)
             if found is None:
-                yield self._create(wanted)
+                if place not in self._refused:
+                    yield self._create(key, wanted)
             elif found.is_deleting:
                 continue
             elif (found.owner, found.started) != (wanted.uid, write_moment(wanted.since)):
                 yield self._delete(found)
-            elif found.pods > wanted.pods:
-                yield self._lower(found, wanted.pods)
+            else:
+                if wanted.refusal:
+                    self.say_refused(key, "", datetime.now(UTC))
+                if found.pods > wanted.pods:
+                    yield self._lower(found, wanted.pods)
         yield from (self._delete(each) for each in seen.values() if not each.is_deleting)
 
     async def _try(self, write: Awaitable[None]) -> None:
@@ -74,8 +84,20 @@ class PodGroups:
             log.warning("PodGroup not written", error=str(error))
             asyncio.get_running_loop().call_later(_AGAIN.total_seconds(), self._changed.set)
 
-    async def _create(self, wanted: WantedPodGroup) -> None:
-        await self._client.create(POD_GROUPS, pod_group(wanted), wanted.namespace)
+    async def _create(self, key: str, wanted: WantedPodGroup) -> None:
+        try:
+            await self._client.create(POD_GROUPS, pod_group(wanted), wanted.namespace)
+        except (Forbidden, Invalid) as error:
+            log.warning("PodGroup refused", error=str(error))
+            if not wanted.refusal:
+                self.say_refused(key, error.message, datetime.now(UTC))
+            if not self._refused:
+                asyncio.get_running_loop().call_later(_AGAIN.total_seconds(), self._try_refused)
+            self._refused.add((wanted.namespace, wanted.name))
+
+    def _try_refused(self) -> None:
+        self._refused.clear()
+        self._changed.set()
 
     async def _lower(self, found: SeenPodGroup, pods: int) -> None:
         operations = [
@@ -86,6 +108,10 @@ class PodGroups:
 
     async def _delete(self, found: SeenPodGroup) -> None:
         await self._client.delete(POD_GROUPS, found.name, found.namespace, uid=found.uid)
+
+
+def _say_nothing(_key: str, _refusal: str, _now: datetime) -> None:
+    """Until someone is there who says it."""
 
 
 def pod_group(wanted: WantedPodGroup) -> dict[str, Any]:

@@ -135,6 +135,8 @@ def running_lines(running: Json) -> Iterator[str]:
     """Yield on what the place of a running workload rests, and what could end it."""
     ground = "is within its group's runtime" if running["ground"] == "Runtime" else "runs on borrowed quota"
     yield f"it {ground}"
+    if running.get("notPlaced"):
+        yield f"kube-scheduler places none of its pods: their PodGroup is refused: {running['notPlaced']}"
     for each in running["keys"]:
         used, runtime = (readable(each["resource"], each[word]) for word in ("groupUsed", "groupRuntime"))
         borrowed = f", {readable(each['resource'], each['borrowed'])} of it above min" if each["borrowed"] else ""

@@ -142,6 +142,37 @@ def test_what_the_owner_wrote_is_left_alone(ask: Asking) -> None:
     assert templates == {"own": {"podGroupName": "mine"}, "never": None}
 
 
+def test_refused_pod_group_is_reported_to_the_owner(ask: Asking) -> None:
+    limit = {"hard": {"count/podgroups.scheduling.k8s.io": "0"}}
+    metadata = {"name": "no-gangs", "namespace": "default"}
+    assert (
+        ask.edit_tree({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": limit}).returncode
+        == 0
+    )
+    quota = "/api/v1/namespaces/default/resourcequotas/no-gangs"
+    ask.until("the limit holds", lambda: stored(ask, quota).get("status", {}).get("hard") == limit["hard"])
+    try:
+        assert ask.apply(gang("barred", "vision", cpu=1)).returncode == 0
+        ask.until("its owner is told", lambda: "PodGroupRefused" in events(ask, "barred"))
+        ask.until("it stands on the Job", lambda: "exceeded quota: no-gangs" in waiting(ask, "barred"))
+        text = ask.quotree.command("explain", "default/barred")
+        assert "kube-scheduler places none of its pods: their PodGroup is refused: " in text
+        assert "exceeded quota: no-gangs" in text
+    finally:
+        ask.quotree.cluster.kubectl("delete", "resourcequota", "no-gangs")
+    ask.until("it is tried again", lambda: placed(ask, "barred") == 3)
+    ask.until("nothing is left of it", lambda: not waiting(ask, "barred"))
+
+
+def events(ask: Asking, name: str) -> str:
+    found = stored(ask, f"/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name={name}")
+    return " ".join(each["reason"] for each in found["items"])
+
+
+def waiting(ask: Asking, name: str) -> str:
+    return str(ask.job(name)["metadata"]["annotations"].get("quotree.dev/waiting", ""))
+
+
 def test_another_process_makes_what_is_missing_and_deletes_what_is_left(ask: Asking) -> None:
     assert ask.apply(gang("runs", "vision"), gang("waits", "vision")).returncode == 0
     ask.until("one has started", lambda: len(pod_groups(ask)) == 1)

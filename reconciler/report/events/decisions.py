@@ -5,7 +5,7 @@ See docs/specification.md §9.3.
 
 from typing import Final
 
-from shared.api.names import API_VERSION, MAIN_POD_SET, SCHEDULER_PREEMPTED
+from shared.api.names import API_VERSION, MAIN_POD_SET, POD_GROUP_REFUSED, SCHEDULER_PREEMPTED
 from shared.cluster.state.faults.register import REASON, Fault
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
@@ -55,6 +55,11 @@ class WorkloadEvents:
         """Pods of a started workload have no node within its startup timeout; `reasons`: one for each such pod."""
         text = f"{workload.kind} {workload.key!r} was started and does not run: {placement_text(reasons)}"
         self._record(objects, EventType.WARNING, "NotPlaced", "Start", text)
+
+    def pod_group_refused(self, refusal: str, objects: list[WorkloadObject]) -> None:
+        """The API server refuses the PodGroup of a started Job."""
+        text = f"was started, and kube-scheduler places none of its pods before their PodGroup exists: {refusal}"
+        self._record(objects, EventType.WARNING, POD_GROUP_REFUSED, "Start", text)
 
     def preempted_by_scheduler(self, found: PreemptedPods) -> None:
         """Pods of the workload are stopped by kube-scheduler, which knows no quota."""

@@ -102,6 +102,8 @@ class Admission:
     so the end of its pods could not be observed: the workload is not stopped yet."""
     on_closed_nodes: Mapping[FlavorResource, Amount] = field(default_factory=lambda: NOTHING_CLOSED)
     """What its pods hold on nodes that take no more pods: capacity for as long as it runs, and for nobody else then."""
+    pod_group_refusal: str = ""
+    """Why the PodGroup was refused without which kube-scheduler places none of its pods; empty: it was not."""
 
 
 @dataclass(frozen=True, slots=True)

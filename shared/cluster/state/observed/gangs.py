@@ -25,6 +25,8 @@ class WantedPodGroup(msgspec.Struct, frozen=True):
     pods: int
     """So many pods at least are placed together; 1 once that has been so, for those that replace others."""
     since: datetime
+    refusal: str = ""
+    """Why it was refused since then, as the Job says; empty: it was not."""
 
 
 class SeenPodGroup(msgspec.Struct, frozen=True):
@@ -47,7 +49,16 @@ def wanted_pod_group(job: Job, workload: Workload) -> WantedPodGroup | None:
     placed = admission.ready or admission.was_ready
     pods = 1 if placed else max(1, ready_pods([job.metadata], job.pods_left))
     metadata, priority_class = job.metadata, job.spec.template.spec.priority_class_name
-    return WantedPodGroup(metadata.namespace, name, metadata.name, metadata.uid, priority_class, pods, admission.since)
+    return WantedPodGroup(
+        metadata.namespace,
+        name,
+        metadata.name,
+        metadata.uid,
+        priority_class,
+        pods,
+        admission.since,
+        admission.pod_group_refusal,
+    )
 
 
 def project_pod_group(raw: bytes) -> SeenPodGroup:

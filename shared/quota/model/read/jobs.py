@@ -7,7 +7,7 @@ See docs/specification.md §2.8 and §5.1.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -44,6 +44,7 @@ from shared.api.owner_settings import (
     read_max_run_time,
     read_startup,
 )
+from shared.api.pod_group import own_pod_group, pod_group_refusal
 from shared.quota.model.flavor_placement import own_placement
 from shared.quota.model.membership import resolve_group
 from shared.quota.model.namespace_context import NamespaceContext
@@ -117,6 +118,8 @@ def workload_of_job(
     )
     least = ready_pods((job.metadata,), job.wanted_pods)
     admission = admission_in(state, annotations, lambda: job.ready_pods >= least)
+    if admission is not None and own_pod_group(spec):
+        admission = replace(admission, pod_group_refusal=pod_group_refusal(job.metadata.annotations))
     return draft.reading(
         state, admission, eviction_in(state, annotations, lambda: _suspended_at(job)), around, settings
     )

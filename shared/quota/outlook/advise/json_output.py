@@ -92,6 +92,7 @@ def running_as_data(running: RunningExplanation) -> Json:
         "since": running.admission.since.isoformat(),
         **flavors_as_data(running.admission.flavors),
         "ready": running.admission.ready,
+        **({"notPlaced": running.admission.pod_group_refusal} if running.admission.pod_group_refusal else {}),
         "ground": "Runtime" if running.within_runtime else "Borrowed",
         "keys": [
             {

@@ -5,8 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from reconciler.write.annotations import write_pod_group_refusal
+from reconciler.write.patches import Guard, evict_job
 from shared.api.core.job import Job, read_job
-from shared.api.names import ADMISSION, STARTUP
+from shared.api.names import ADMISSION, STARTUP, WAITING
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.gangs import SeenPodGroup, WantedPodGroup, project_pod_group
 from shared.kube.watch.cache import Changed
@@ -46,6 +48,20 @@ def test_pod_group_that_a_job_needs(state: ClusterState, job: Job, pods: int) ->
     state.observe_jobs([Changed(None, job)])
     wanted = [msgspec.structs.replace(WANTED, pods=pods)] if pods else []
     assert [*state.work.follow_ups.pod_groups.values()] == wanted
+
+
+def test_refusal_on_the_job_is_that_of_its_workload_and_goes_with_the_eviction(state: ClusterState) -> None:
+    job, text = gang(active=0), write_pod_group_refusal("exceeded quota", NOW)
+    metadata = msgspec.structs.replace(job.metadata, annotations={**job.metadata.annotations, WAITING: text})
+    state.observe_jobs([Changed(None, msgspec.structs.replace(job, metadata=metadata))])
+    (wanted,) = state.work.follow_ups.pod_groups.values()
+    assert wanted.refusal == "exceeded quota"
+    workload = state.work.index.workload(next(iter(state.work.follow_ups.pod_groups)))
+    assert workload is not None
+    assert workload.admission is not None
+    assert workload.admission.pod_group_refusal == "exceeded quota"
+    evicted = evict_job(metadata, "vision", {}, Guard.SPEC)
+    assert {"op": "remove", "path": "/metadata/annotations/quotree.dev~1waiting"} in evicted
 
 
 def test_deleted_job_needs_none_though_its_pods_run(state: ClusterState) -> None:
