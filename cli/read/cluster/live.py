@@ -1,5 +1,6 @@
 """Reads the live cluster through kubectl: every context, proxy and login that works there works here."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -34,6 +35,12 @@ class NotAllowed(ClusterProblem):
     """The user has no right to this."""
 
 
+class Refused(ClusterProblem):
+    """A rule, a policy or a limit refuses an object."""
+
+    exit_code = 1
+
+
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
     """Which cluster to read: the same flags as those of kubectl; None keeps its default."""
@@ -58,11 +65,11 @@ class LiveCluster:
     def dry_run(self, objects: Sequence[Json], namespace: str) -> tuple[list[Json], str]:
         """Return objects as the API server would store them if they were created, and what kubectl prints beside them.
 
-        Raises ClusterProblem where it would refuse one.
+        Raises Refused where it would refuse one.
         """
         whole = {"apiVersion": "v1", "kind": "List", "items": objects}
         words = ("create", "--dry-run=server", "--output=json", f"--namespace={namespace}", "-f", "-")
-        answer, beside = self._run("the dry run", *words, given=msgspec.json.encode(whole))
+        answer, beside = self._run(_DRY_RUN, *words, given=msgspec.json.encode(whole))
         found = msgspec.json.decode(answer, type=dict[str, Any])
         return found["items"] if found["kind"] == "List" else [found], beside
 
@@ -109,12 +116,20 @@ class LiveCluster:
             raise ClusterProblem(f"GET {path} did not answer with a list: {error}") from error
 
 
+_DRY_RUN: Final = "the dry run"
+_REFUSAL: Final = re.compile(r"^(?!Warning)(?:.*denied (?:the )?request: |(?=.* is invalid: |.*exceeded quota: ))(.*)")
+"""What kubectl says of an object that a webhook or a policy refuses, the API server itself, or a ResourceQuota."""
+
+
 class _List(msgspec.Struct):
     items: list[msgspec.Raw] = []
 
 
 def _problem_of(what: str, words: str) -> ClusterProblem:
     lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
+    refusals = [each[1] for each in map(_REFUSAL.search, lines) if each is not None] if what == _DRY_RUN else []
+    if refusals:
+        return Refused("refused: " + "\n".join(refusals))
     if "could not find the requested resource" in words or "doesn't have a resource type" in words:
         return UnknownToCluster(f"the cluster does not know the answer to {what}; is Quotree's chart installed there?")
     text = f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"
