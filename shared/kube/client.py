@@ -13,11 +13,10 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
-import aiohttp
 import msgspec
 
 from shared.kube.connect.connection import Connection, connected
-from shared.kube.connect.transport import METADATA_ONLY, Call, CallGuard, RequestObserver, Transport
+from shared.kube.connect.transport import METADATA_ONLY, Call, CallGuard, RequestObserver, StreamedBody, Transport
 from shared.kube.errors import Gone, Invalid, PatchTestFailed, TooManyRequests
 from shared.kube.patch_tests import first_failed_test
 from shared.kube.resources import PODS, Resource
@@ -272,7 +271,7 @@ class Client:
 
     def stream(
         self, resource: Resource, namespace: str | None, query: Mapping[str, str], *, silence: timedelta
-    ) -> AbstractAsyncContextManager[aiohttp.StreamReader]:
+    ) -> AbstractAsyncContextManager[StreamedBody]:
         """Open a watch, as bytes. Raises Unavailable when it is closed, or after `silence` without a byte."""
         return self._transport.stream(Call("GET", resource, namespace, query={**query, "watch": "true"}), silence)
 

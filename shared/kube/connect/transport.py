@@ -62,6 +62,30 @@ class Call(msgspec.Struct, frozen=True):
         return f"{self.method} {self.resource.describe(self.namespace, self.name, self.subresource)}"
 
 
+class StreamedBody:
+    """The bytes of a response that does not end by itself."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        self._answer = answer
+
+    async def read(self) -> bytes:
+        """Return what has come, as soon as there is anything; nothing: the response has ended."""
+        return await self._answer.content.readany()
+
+    async def leave(self, seconds: float) -> None:
+        """Let bytes gather for so long. Decrypting them piece by piece as they come costs more than all at once."""
+        connection = self._answer.connection
+        transport = connection.transport if connection else None
+        if transport is None or transport.is_closing():
+            return await asyncio.sleep(seconds)
+        transport.pause_reading()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            if not transport.is_closing():
+                transport.resume_reading()
+
+
 class Transport:
     """Sends calls over a connection; at most `concurrency` at a time, watches not counted."""
 
@@ -104,7 +128,7 @@ class Transport:
         return _decode(call, status, body, into)
 
     @asynccontextmanager
-    async def stream(self, call: Call, silence: timedelta) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(self, call: Call, silence: timedelta) -> AsyncIterator[StreamedBody]:
         """The body of the response as endless bytes. Raises Unavailable when closed, or after `silence` without a
         byte.
         """
@@ -115,7 +139,7 @@ class Transport:
                     body = await answer.read()
                     raise error_from_answer(answer.status, body, answer.headers.get("Retry-After"), call.describe())
                 try:
-                    yield answer.content
+                    yield StreamedBody(answer)
                 finally:
                     _abort(answer)
         except _NETWORK_ERRORS as error:

@@ -4,7 +4,6 @@ To wake up for an event costs several times as much as to read it, and a busy cl
 one. While fewer come, each is read at once.
 """
 
-import asyncio
 import math
 from typing import Final
 
@@ -31,8 +30,3 @@ class Pace:
         self._surplus = min(left + events, _MOST)
         self._last = read
         return _MOMENT if self._surplus > _MANY else 0.0
-
-    async def keep(self, read: float, events: int) -> None:
-        """Wait so long."""
-        if wait := self.wait_after(read, events):
-            await asyncio.sleep(wait)

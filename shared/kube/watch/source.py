@@ -8,9 +8,9 @@ from random import Random
 from typing import Final
 
 import msgspec
-from aiohttp import StreamReader
 
 from shared.kube.client import Client
+from shared.kube.connect.transport import StreamedBody
 from shared.kube.resources import Resource
 from shared.kube.shapes import Page
 
@@ -47,7 +47,7 @@ class WatchSource:
         client, limit = self.client.within(self.settings.silence), self.settings.page
         return client.list_pages(self.resource, self.namespace, labels=self.labels, fields=self.fields, limit=limit)
 
-    def stream(self, version: str | None) -> AbstractAsyncContextManager[StreamReader]:
+    def stream(self, version: str | None) -> AbstractAsyncContextManager[StreamedBody]:
         """Open a stream of the events after `version`; None: it begins with all existing objects. Raises ApiError."""
         return self.client.stream(self.resource, self.namespace, self._query(version), silence=self.settings.silence)
 

@@ -168,14 +168,14 @@ class Watch(Generic[R]):
         self._fresh = fresh
         self.counts.streams += 1
         lines, pace = Lines(), Pace()
-        async with self._source.stream(None if fresh is not None else self._version or "") as content:
+        async with self._source.stream(None if fresh is not None else self._version or "") as body:
             # An accepted watch is healthy before its first event: of a quiet kind, that may be a minute later.
             self.health.hear()
-            while chunk := await content.readany():
+            while chunk := await body.read():
                 self.health.hear()
                 events = await self._take(lines, chunk)
-                if self._fresh is None:
-                    await pace.keep(self.health.heard, events)
+                if self._fresh is None and (moment := pace.wait_after(self.health.heard, events)):
+                    await body.leave(moment)
 
     async def _take(self, lines: Lines, chunk: bytes) -> int:
         """Apply the events of one read and call the sink; return how many there were.
