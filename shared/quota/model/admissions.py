@@ -18,18 +18,18 @@ def why_no_admission(workload: Workload, groups: GroupByName, settings: QuotaSet
     group = groups(workload.group)
     if group is None or workload.admission is None:
         return ""
-    covered = {resource for entry in group.quotas for resource in entry.covered}
     for each in workload.sets:
         assigned = workload.admission.flavors.get(each.name, {})
         for resource in each.request:
-            if resource not in covered or settings.is_of_devices(resource):
-                continue
             flavor = assigned.get(resource)
+            # First what nearly every admission says: a flavor of the leaf.
+            if flavor is not None and _covers(group, flavor, resource):
+                continue
+            if settings.is_of_devices(resource) or not any(resource in entry.covered for entry in group.quotas):
+                continue
             if flavor is None:
                 return f"names no flavor for {resource}, which group {group.name} covers"
-            # The leaf first: it has nearly every flavor that an admission names.
-            path = (group,) if _covers(group, flavor, resource) else path_of(groups, group.name)
-            if not any(_covers(each_group, flavor, resource) for each_group in path):
+            if not any(_covers(each_group, flavor, resource) for each_group in path_of(groups, group.name)):
                 return f"names flavor {flavor[:63]!r} for {resource}, which group {group.name} does not have"
     return ""
 

@@ -28,7 +28,10 @@ def counts_in(group: Group) -> frozenset[str]:
 
 def counts_on_path(groups: GroupByName, name: str) -> frozenset[str]:
     """Return what the workloads of a leaf count as: the counts that it or a group above it names."""
-    return NO_COUNTS.union(*(counts_in(group) for group in path_of(groups, name)))
+    found = NO_COUNTS
+    for group in path_of(groups, name):
+        found |= counts_in(group)
+    return found
 
 
 def with_counts(tree: Tree, previous: Tree | None = None) -> Tree:
