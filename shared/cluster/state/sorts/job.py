@@ -33,7 +33,11 @@ class JobSort(OwnerSort[Job]):
         job, around = objects[0], context.namespaces.of(objects[0].metadata.namespace)
         if job.spec.suspend and not job.has_finished and not job.metadata.is_deleting:
             job = _as_its_pods_show(job, context.sums_of(key))
-        return workload_of_job(job, around, context.settings, context.request_of, context.now())
+        reading = context.known_jobs.find(key, job, around)
+        if reading is None:
+            reading = workload_of_job(job, around, context.settings, context.request_of, context.now())
+            context.known_jobs.keep(key, job, around, reading)
+        return reading
 
     def with_metadata(self, seen: Job, metadata: Metadata) -> Job:
         """Return it with other metadata."""

@@ -10,6 +10,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.core.pod import Pod, PodSpec
 from shared.cluster.state.observed.gangs import WantedPodGroup
 from shared.cluster.state.observed.job_pods import PodSums
+from shared.cluster.state.observed.job_readings import KnownReadings
 from shared.cluster.state.observed.job_use import Use
 from shared.cluster.state.observed.pod_replacement import PolicyChange
 from shared.kinds.kind_object import KindObject
@@ -40,6 +41,8 @@ class ReadingContext(Protocol):
     def sums_of(self) -> Callable[[str], PodSums | None]: ...
     @property
     def request_of(self) -> PodRequest: ...
+    @property
+    def known_jobs(self) -> KnownReadings: ...
     @property
     def now(self) -> Callable[[], datetime | None]: ...
 

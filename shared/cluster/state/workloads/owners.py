@@ -111,6 +111,7 @@ class OwnersOfPods:
         if not runs_pods:
             self.unseen_pods.add(key)
         self._store.lose_owner(key)
+        self._readings.reader.known_jobs.forget(key)
         self._readings.follow_ups.want_pod_group(key, None)
         self._readings.overlay.assumptions.lose(key, owner.metadata.uid)
         self._terminating.add(key)
@@ -141,6 +142,7 @@ class OwnersOfPods:
 
     def _lose(self, key: str, left: Workload | None = None) -> None:
         owner = self._store.lose_owner(key)
+        self._readings.reader.known_jobs.forget(key)
         if owner is not None:
             self._readings.overlay.assumptions.lose(key, owner.metadata.uid)
             self._readings.follow_ups.set_problems(key, ())

@@ -7,6 +7,7 @@ from datetime import datetime
 from shared.api.core.pod import Pod
 from shared.cluster.state.observed.interning import InternedRequests
 from shared.cluster.state.observed.job_pods import PodSums
+from shared.cluster.state.observed.job_readings import KnownReadings
 from shared.cluster.state.sorts.registry import sort_of
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.quota.model.admissions import why_no_admission
@@ -62,6 +63,7 @@ class WorkloadReader:
     now: Callable[[], datetime | None] = _no_moment
     sums_of: Callable[[str], PodSums | None] = _no_sums
     on_closed_nodes: Callable[[str], Mapping[FlavorResource, Amount]] = _nothing_closed
+    known_jobs: KnownReadings = field(default_factory=KnownReadings)
     _requests: InternedRequests = field(default_factory=InternedRequests)
 
     def read(self, key: str, objects: Sequence[WorkloadObject], apart: int = 0) -> Reading:

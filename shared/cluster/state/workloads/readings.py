@@ -139,12 +139,13 @@ class WorkloadReadings:
 
         Its terminating pods are counted as a workload of their own.
         """
-        last = self.index.workload(beside(key)) or self.index.workload(key)
-        use = sort_of(first).use(first, workload, self.job_pods.sums(key), last)
+        apart = self.index.workload(beside(key))
+        use = sort_of(first).use(first, workload, self.job_pods.sums(key), apart or self.index.workload(key))
         if use is None:
             return workload
-        is_counted = use.counted is not None and not use.counted.is_pending
-        self.put(beside(key), use.beside, account="" if is_counted else key)
+        if use.beside is not None or apart is not None:
+            is_counted = use.counted is not None and not use.counted.is_pending
+            self.put(beside(key), use.beside, account="" if is_counted else key)
         if use.beside is None and (use.counted is None or use.counted == workload):
             self.unlike_declared.discard(key)
         else:
