@@ -17,7 +17,7 @@ from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache, Sort
 from shared.quota.decide.state.round_input import RoundInput
-from shared.quota.decide.turns import TurnDecisions, plan_turns
+from shared.quota.decide.turns.planning import TurnDecisions, plan_turns
 from shared.quota.measure.snapshot import Snapshot
 
 

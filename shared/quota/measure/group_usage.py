@@ -30,6 +30,10 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """What admitted workloads request, until their pods have really ended."""
     non_preemptible: Amount = 0
     """The part of used that cannot be reclaimed."""
+    kept: Amount = 0
+    """The floor of the group, at least what its children keep together: no turn is at the cost of that."""
+    kept_below: Amount = 0
+    """What its children keep together."""
     charge: Amount = 0
     """What the group costs its parent: used, plus what it keeps for idle groups below."""
     demand: Amount = 0

@@ -31,10 +31,11 @@ WORDS = (
     "charge",
     "runtime",
     "spared",
+    "kept",
 )
-WITH_TURNS = {"runtime": "runtime_with"}
-"""The names of the reference for numbers that turns change."""
-BELOW_ROOT_ONLY = frozenset({"min", "guarantee", "weight", "request", "demand", "ceiling", "non_preemptible"})
+OTHER_WORDS = {"runtime": "runtime_with", "kept": "promised"}
+"""Names that the reference has other words for."""
+BELOW_ROOT_ONLY = frozenset({"min", "guarantee", "weight", "request", "demand", "ceiling", "non_preemptible", "kept"})
 
 
 def world_of(inputs: ReferenceInputs) -> World:
@@ -67,7 +68,7 @@ def differences(inputs: ReferenceInputs) -> Iterator[str]:
             for word in WORDS:
                 if name == ROOT and word in BELOW_ROOT_ONLY:
                     continue
-                expected = getattr(reference, WITH_TURNS.get(word, word))(name, key)
+                expected = getattr(reference, OTHER_WORDS.get(word, word))(name, key)
                 if getattr(found, word) != expected:
                     yield f"{name} {key} {word}: reference {expected}, engine {getattr(found, word)}"
 

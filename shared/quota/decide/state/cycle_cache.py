@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import Final
 
 from shared.quota.decide.identity import changed_names
+from shared.quota.decide.known_siblings import KnownSiblings
 from shared.quota.decide.over_since import OverSinceCache
 from shared.quota.decide.state.known_leaf import KnownLeaf
 from shared.quota.decide.state.usage import Keys
@@ -94,7 +95,18 @@ class SiblingWeights:
 class CycleCache:
     """The records of all leaves, an index of them by sort, the groups that use too much, and the siblings' weights."""
 
-    __slots__ = ("_beyond", "_by_sort", "_of_cycle", "_snapshot", "ahead", "leaves", "over", "over_since", "weights")
+    __slots__ = (
+        "_beyond",
+        "_by_sort",
+        "_of_cycle",
+        "_snapshot",
+        "ahead",
+        "leaves",
+        "over",
+        "over_since",
+        "siblings",
+        "weights",
+    )
 
     def __init__(self) -> None:
         self.ahead: dict[datetime, tuple[Snapshot, CycleCache]] = {}
@@ -103,6 +115,8 @@ class CycleCache:
         self.over: dict[str, Keys] = {}
         """leaf -> keys of which it uses more than its runtime, evicting workloads included."""
         self.over_since = OverSinceCache()
+        self.siblings: dict[str, KnownSiblings] = {}
+        """parent → what is known of its children, for turns."""
         self.weights = SiblingWeights(Tree.of(()), {})
         self._beyond: dict[str, Keys] = {}
         """group -> keys of which it uses more than its limit, also of groups that do not reach root."""
@@ -131,8 +145,9 @@ class CycleCache:
             groups = changed_names(snapshot.numbers, before.numbers)
         for name in self.leaves.keys() - snapshot.leaves.keys():
             self._forget(name)
-        for name in self._beyond.keys() - snapshot.numbers.keys():
-            del self._beyond[name]
+        for by_name in (self._beyond, self.siblings):
+            for name in by_name.keys() - snapshot.numbers.keys():
+                del by_name[name]
         for name in leaves | (groups & snapshot.leaves.keys()):
             self._renew(name, snapshot)
         for name in {*groups, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
@@ -147,7 +162,7 @@ class CycleCache:
         found = CycleCache()
         found.leaves, found.over, found._beyond = dict(self.leaves), dict(self.over), dict(self._beyond)
         found._by_sort = {sort: set(names) for sort, names in self._by_sort.items()}
-        found.weights, found._snapshot = self.weights, self._snapshot
+        found.siblings, found.weights, found._snapshot = dict(self.siblings), self.weights, self._snapshot
         return found
 
     def end_cycle(self) -> None:

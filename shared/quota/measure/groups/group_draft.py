@@ -11,7 +11,8 @@ class GroupDraft:
     __slots__ = (
         "charge",
         "demand",
-        "has_changed_child",
+        "kept",
+        "kept_below",
         "limits",
         "name",
         "non_preemptible",
@@ -28,12 +29,14 @@ class GroupDraft:
         self.previous = previous
         self.used, self.non_preemptible, self.request = previous.used, previous.non_preemptible, previous.request
         self.demand, self.runtime, self.charge = previous.demand, previous.runtime, previous.charge
-        self.waiting_since = previous.waiting_since
-        self.has_changed_child = False
+        self.waiting_since, self.kept, self.kept_below = previous.waiting_since, previous.kept, previous.kept_below
 
     def resolve_demand(self) -> None:
-        """Compute the demand from the request and the limits."""
-        self.demand = max(self.limits.guarantee, min(self.limits.ceiling, self.request))
+        """Compute the demand from the request and the limits, and what the group keeps from turns of others."""
+        limits = self.limits
+        self.demand = max(limits.guarantee, min(limits.ceiling, self.request))
+        floor = max(min(limits.min, self.demand), self.non_preemptible, limits.guarantee)
+        self.kept = max(floor, self.kept_below)
 
     def contribution(self) -> Amount:
         """Return what it costs its parent."""
@@ -54,6 +57,8 @@ class GroupDraft:
             request=self.request,
             used=self.used,
             non_preemptible=self.non_preemptible,
+            kept=self.kept,
+            kept_below=self.kept_below,
             charge=self.charge,
             demand=self.demand,
             runtime=self.runtime,

@@ -39,6 +39,8 @@ class Column:
         self._past_use = past_use
         self._previous = previous
         self._drafts: dict[str, GroupDraft] = {}
+        self._with_changed_child: set[str] = set()
+        """Parents to divide again even if their runtime is as before."""
         self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + tree_index.height)]
 
     def mark(self, names: Iterable[str]) -> None:
@@ -51,7 +53,8 @@ class Column:
         for name in names:
             parent = self._tree_index.parents.get(name)
             if parent is not None:
-                self._draft(parent).has_changed_child = True
+                self._draft(parent)
+                self._with_changed_child.add(parent)
 
     def set_totals(self, leaf: str, total: LeafTotals) -> None:
         """Set what `leaf` uses and requests now."""
@@ -97,7 +100,7 @@ class Column:
     def _pass_up_demand(self, draft: GroupDraft) -> None:
         previous = draft.previous
         draft.resolve_demand()
-        if draft.has_changed_child:
+        if draft.name in self._with_changed_child:
             draft.waiting_since = self._oldest_below(draft.name)
         if draft.name == ROOT:
             return
@@ -105,7 +108,8 @@ class Column:
         parent.used += draft.used - previous.used
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
-        parent.has_changed_child = True
+        parent.kept_below += draft.kept - previous.kept
+        self._with_changed_child.add(parent.name)
 
     def _oldest_below(self, parent: str) -> datetime | None:
         """Return since when the longest waiting child waits."""
@@ -123,8 +127,8 @@ class Column:
 
     def _divide(self, parent: GroupDraft) -> None:
         """Set the runtime of the children where it changes."""
-        is_leaf = self._tree_index.is_leaf(parent.name)
-        if is_leaf or (parent.runtime == parent.previous.runtime and not parent.has_changed_child):
+        is_as_before = parent.runtime == parent.previous.runtime and parent.name not in self._with_changed_child
+        if is_as_before or self._tree_index.is_leaf(parent.name):
             return
         siblings: dict[str, Sibling] = {}
         for name, known in self._below(parent.name):

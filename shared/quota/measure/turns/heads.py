@@ -67,6 +67,8 @@ class LargeHead(NamedTuple):
 
     workload: Workload
     ways: tuple[Way, ...]
+    until: datetime | None
+    """When its patience is over; None: it needs no turn, because others were evicted for it."""
 
 
 def large_heads(leaf: LeafSnapshot, numbers: GroupNumbers, flavors: Mapping[str, Flavor]) -> Iterator[LargeHead]:
@@ -74,7 +76,7 @@ def large_heads(leaf: LeafSnapshot, numbers: GroupNumbers, flavors: Mapping[str,
     for head in heads_of(leaf) if leaf.turn_after is not None else ():
         ways = tuple(ways_of(leaf, head, flavors)) if head.preemptible else ()
         if ways and all(_is_larger(way, numbers) for way in ways):
-            yield LargeHead(head, ways)
+            yield LargeHead(head, ways, None if head.preemptor_id in leaf.claims else patient_until(leaf, head))
 
 
 def _is_larger(way: Way, numbers: GroupNumbers) -> bool:

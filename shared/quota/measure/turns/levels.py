@@ -35,16 +35,11 @@ class TooLittle(NamedTuple):
     by_ceiling: bool
 
 
-class TurnNumbers:
+class TurnNumbers(NamedTuple):
     """The numbers as they are without turns, and the tree that they are of."""
 
-    __slots__ = ("_kept_below", "numbers", "tree_index")
-
-    def __init__(self, tree_index: TreeIndex, numbers: Mapping[str, GroupNumbers]) -> None:
-        self.tree_index = tree_index
-        self.numbers = numbers
-        self._kept_below: dict[tuple[str, FlavorResource], Amount] = {}
-        """(group, key) → what its children keep together, each computed once."""
+    tree_index: TreeIndex
+    numbers: Mapping[str, GroupNumbers]
 
     def of(self, group: str, key: FlavorResource) -> Numbers:
         """Return the group's numbers; all zero for a key that it neither covers nor uses."""
@@ -70,28 +65,12 @@ class TurnNumbers:
             if need > own.ceiling:
                 return TooLittle(child, key, max(0, own.ceiling - (need - amount)), amount, by_ceiling=True)
             found.append(Level(parent, child, key, need))
-            kept = self.kept_by_others(parent, child, key)
-            left = self.of(parent, key).runtime - kept
+            above = self.of(parent, key)
+            kept = above.kept_below - own.kept
+            left = above.runtime - kept
             if need <= left:
                 return found
             if parent == ROOT:
                 return TooLittle(parent, key, max(0, left - (need - amount)), amount, by_ceiling=False)
             need += kept
         return found
-
-    def kept_by_others(self, parent: str, child: str, key: FlavorResource) -> Amount:
-        """Return what the siblings of `child` get before anything is shared by weight: their mins, where wanted."""
-        return self._kept_by_children(parent, key) - self._kept(child, key)
-
-    def _kept(self, group: str, key: FlavorResource) -> Amount:
-        """Return the floor of the group, at least those of its children: no turn is at the cost of these."""
-        own = self.numbers.get(group, {}).get(key)
-        if own is None:
-            return 0
-        return max(own.floor, self._kept_by_children(group, key))
-
-    def _kept_by_children(self, group: str, key: FlavorResource) -> Amount:
-        place = group, key
-        if place not in self._kept_below:
-            self._kept_below[place] = sum(self._kept(each, key) for each in self.tree_index.children.get(group, ()))
-        return self._kept_below[place]

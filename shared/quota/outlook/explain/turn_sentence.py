@@ -1,6 +1,6 @@
 """What is said of a turn: since when a workload has one, or why it has none. docs/specification.md §6.11."""
 
-from shared.quota.decide.turns import NoTurn, TurnRefusal, why_no_turn
+from shared.quota.decide.turns.turn_order import NoTurn, TurnRefusal, why_no_turn
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.measure.turns.heads import heads_of
 from shared.quota.model.workload import Workload, WorkloadId

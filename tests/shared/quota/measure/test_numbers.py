@@ -112,6 +112,7 @@ def test_every_number_of_one_group_has_its_expected_value() -> None:
         request=10,
         used=6,
         non_preemptible=3,
+        kept=8,
         charge=6,
         demand=10,
         runtime=10,

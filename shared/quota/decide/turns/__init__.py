@@ -1,0 +1,1 @@
+"""Which waiting workloads get a turn: decided at the beginning of a cycle; no other step knows of turns."""
