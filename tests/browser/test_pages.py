@@ -20,7 +20,7 @@ from tests.browser.worlds import (
     past_of_organisation,
     timed,
 )
-from tests.builders import pending, running, world
+from tests.builders import NOW, pending, running, world
 from tests.dashboard.site import frame_of
 
 PAGES = [
@@ -375,6 +375,16 @@ def test_a_silent_process_is_noticed_by_the_page(strict: Strict) -> None:
         dashboard.hold_still(12)
         expect(page.locator("#banner")).to_contain_text("this page shows the cluster as it was at", timeout=15_000)
         expect(page.locator("#banner")).to_be_hidden(timeout=30_000)
+
+
+def test_banner_says_since_when_no_reconciler_leads(strict: Strict) -> None:
+    frame = organisation()
+    with shown(replace(frame, leaderless_since=NOW)) as dashboard:
+        page = strict.open(dashboard.address)
+        expect(page.locator("#banner")).to_contain_text("No reconciler leads since ")
+        expect(page.locator("#live")).to_contain_text("live,")
+        dashboard.show(replace(frame, number=2))
+        expect(page.locator("#banner")).to_be_hidden()
 
 
 def test_printed_page_has_no_controls(strict: Strict) -> None:
