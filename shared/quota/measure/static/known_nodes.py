@@ -29,6 +29,8 @@ class KnownNodes:
         self._now = _START
         self._losses: dict[str, datetime] = {}
         """node → when the use of pods on it stops counting."""
+        self.closed: set[str] = set()
+        """The nodes that take no more pods."""
         self._frozen: tuple[ClusterNode, ...] | None = None
         self._shapes = NodeShapes(with_default_flavor({}), settings)
         self._matcher = FlavorMatcher(with_default_flavor({}))
@@ -40,11 +42,13 @@ class KnownNodes:
             if before is not None:
                 self._shapes.change(self._nodes.pop(before.name, None), None)
                 self._losses.pop(before.name, None)
+                self.closed.discard(before.name)
                 found.add(before.name)
             if after is not None:
                 self._shapes.change(self._nodes.get(after.name), after)
                 self._nodes[after.name] = after
                 self._set_loss(after)
+                (self.closed.discard if after.takes_pods else self.closed.add)(after.name)
                 found.add(after.name)
         self._frozen = None
         return found
@@ -64,8 +68,7 @@ class KnownNodes:
 
     def observe_use(self, name: str) -> None:
         """Build the nodes again if this one is closed: what pods use on it has changed."""
-        node = self._nodes.get(name)
-        if node is not None and not node.takes_pods:
+        if name in self.closed:
             self._frozen = None
 
     @property
@@ -111,15 +114,6 @@ class KnownNodes:
         """Return the flavor in which use of this node counts; None: in no flavor, or there is no such node."""
         node = self._nodes.get(name)
         return self._matcher.flavor_of(node.labels) if node is not None and self._counts(node) else None
-
-    def is_closed(self, name: str) -> bool:
-        """Return whether there is such a node, and it takes no more pods."""
-        node = self._nodes.get(name)
-        return node is not None and not node.takes_pods
-
-    def closed(self) -> list[str]:
-        """Return the nodes that take no more pods."""
-        return [name for name, node in self._nodes.items() if not node.takes_pods]
 
     def _counts(self, node: ClusterNode) -> bool:
         return node.counts_use(self._now, self._settings.node_grace_period)

@@ -183,10 +183,10 @@ class NodeUsage:
         `account`: a Job's uid, or a pod's key.
         """
         found: UseByKey = {}
-        if not self._owner_is_managed(account):
+        if not (self._nodes.closed and self._owner_is_managed(account)):
             return found
         for pod in self._pods.counted_for(account):
-            if self._nodes.is_closed(pod.node) and self._account_of(pod) == account:
+            if pod.node in self._nodes.closed and self._account_of(pod) == account:
                 flavor = self._nodes.flavor_of(pod.node)
                 for key, amount in () if flavor is None else _use_of(pod, flavor):
                     if self._settings.is_of_nodes(key):
@@ -230,7 +230,7 @@ class NodeUsage:
             for pod in (before, after):
                 if pod is not None:
                     self._nodes.observe_use(pod.node)
-                    if self._nodes.is_closed(pod.node):
+                    if pod.node in self._nodes.closed:
                         self._moved.add(self._account_of(pod))
                 if pod is not None and (pod.uid in self._counted or not self._is_managed(pod)):
                     self._dirty.add(pod.uid)
@@ -242,7 +242,7 @@ class NodeUsage:
     def observe_flavors(self, flavors: Mapping[str, Flavor]) -> None:
         """Sort nodes into flavors again, and count all pods again."""
         self._nodes.observe_flavors(flavors)
-        self._note_moved(self._nodes.closed())
+        self._note_moved(self._nodes.closed)
         self._dirty |= self._pods.by_uid.keys()
 
     def observe_namespaces(self, names: Iterable[str]) -> None:
@@ -255,7 +255,7 @@ class NodeUsage:
         for owner in owners:
             pods = self._pods.counted_for(owner)
             self._dirty.update(pod.uid for pod in pods)
-            for node in filter(self._nodes.is_closed, {pod.node for pod in pods}):
+            for node in self._nodes.closed & {pod.node for pod in pods}:
                 self._nodes.observe_use(node)
                 self._moved.add(owner)
 
