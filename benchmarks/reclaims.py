@@ -1,12 +1,13 @@
 """How fast a lender gets its share back while many wait: Quotree and Kueue with everything on, and what it costs.
 
-    python -m benchmarks.reclaims [--jobs 200] [--waiting 10000] [--rounds 1] [--patience 300] [quotree] [kueue]
+    python -m benchmarks.reclaims [--jobs 200] [--waiting 10000] [--settle 600] [--patience 300] [CONTENDER…]
 
 Two groups of one parent: the lender is promised all that the nodes have, one unit for each Job, the borrower nothing.
 So many Jobs of one unit run in the borrower's group and do not end by themselves, and so many more wait there behind
-them; then as many as run are created in the lender's by 20 clients. Each contender gets a control plane of its own (see
-`benchmarks.starts`). A pod that is evicted ends at once.
+them. 5 s after the contender's own status counts all of these, as many as run are created in the lender's by 20
+clients. Each contender gets a control plane of its own (see `benchmarks.starts`). A pod that is evicted ends at once.
 
+* taken in: how long that took after the last of those that wait was created, at most `settle` seconds;
 * the first, the last: from the first creation until the lender's first and last Job are resumed;
 * evictions: how often a Job of the borrower was suspended, and when; needed are as many as the lender has Jobs;
 * freed: when the Job controller had last said that no pod of an evicted Job is left. Nothing can start there before;
@@ -122,8 +123,19 @@ def endless_jobs(contender: Contender, group: str, jobs: int, name: str = "job")
     ]
 
 
-async def measure(control_plane: ControlPlane, contender: Contender, jobs: int, waiting: int, patience: float) -> None:
+async def until_known(contender: Contender, jobs: int, longest: float) -> float:
+    """Wait until its status counts so many Jobs, for so many seconds at most; return how long that took."""
+    began = time.perf_counter()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(longest):
+            while await asyncio.to_thread(contender.known) < jobs:  # noqa: ASYNC110 - it happens in other processes
+                await asyncio.sleep(1)
+    return time.perf_counter() - began
+
+
+async def measure(control_plane: ControlPlane, contender: Contender, options: argparse.Namespace) -> None:
     """Print what it took."""
+    jobs, waiting = options.jobs, options.waiting
     async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
         client = Client(connection, timeout=timedelta(minutes=2))
         seen = Seen(contender.label)
@@ -134,16 +146,18 @@ async def measure(control_plane: ControlPlane, contender: Contender, jobs: int, 
         if len(await seen.until_resumed(BORROWER, jobs)) < jobs:
             raise RuntimeError(f"{contender.name} has not started what fits")
         await create_all(client, JOBS, endless_jobs(contender, BORROWER, waiting, "waits"), "default", CLIENTS)
+        taken_in = await until_known(contender, jobs + waiting, options.settle)
         await asyncio.sleep(5)
         before, spent = requests_answered(control_plane), cpu_spent()
         began = time.perf_counter()
         await create_all(client, JOBS, endless_jobs(contender, LENDER, jobs), "default", CLIENTS)
-        resumed = await seen.until_resumed(LENDER, jobs, patience)
+        resumed = await seen.until_resumed(LENDER, jobs, options.patience)
         await asyncio.sleep(5)
         answered = requests_answered(control_plane) - before
         costs = {name: (cpu - spent.get(name, 0)) / jobs for name, cpu in cpu_spent().items()}
         watching.cancel()
     figures = [
+        Figure(f"reclaims.{contender.name.lower()}.taken-in", taken_in, "s"),
         *_times(f"reclaims.{contender.name.lower()}", seen, resumed, began, jobs),
         Figure(f"reclaims.{contender.name.lower()}.requests", answered / jobs, "requests"),
         Figure(f"reclaims.{contender.name.lower()}.api-server", costs.get(API_SERVER, 0.0), "ms of CPU"),
@@ -174,6 +188,7 @@ def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--waiting", type=int, default=10_000)
+    parser.add_argument("--settle", type=float, default=600)
     parser.add_argument("--patience", type=float, default=300)
     options = read_options(parser, CONTENDERS, jobs=200)
     programs = binaries.ensure(progress=print)
@@ -183,7 +198,7 @@ def main() -> None:
                 cluster.start(programs, nodes=nodes(options.jobs)) as control_plane,
                 CONTENDERS[name](control_plane, leaves(options.jobs)) as contender,
             ):
-                asyncio.run(measure(control_plane, contender, options.jobs, options.waiting, options.patience))
+                asyncio.run(measure(control_plane, contender, options))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ ALL: Final = (
         "--rounds 3 quotree limit reviewed-limit kueue",
         "--jobs 20 quotree limit reviewed-limit",
     ),
-    _of("reclaims", "", 11, "--patience 120 quotree kueue", "--jobs 10 --waiting 20 quotree"),
+    _of("reclaims", "", 13, "--settle 180 --patience 120 quotree kueue", "--jobs 10 --waiting 20 quotree"),
     _of("full_start", "", 7, "", "--groups 50 --jobs 500"),
     _of("plan_cost", "engine", 4, "--rounds 100 200-groups 200-groups-pod-sets 2000-groups", "--rounds 3 200-groups"),
     _of("measuring", "engine", 1),

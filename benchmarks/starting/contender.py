@@ -31,7 +31,7 @@ class Contender:
 
     `label`: the label whose value, a leaf's name, says where a Job belongs. `suspended`: whether Jobs must be created
     suspended, because no webhook holds them. `hold`, `release`: let nothing start; let all start. `programs`: its own
-    processes, as `benchmarks.starts.cpu_spent` names them.
+    processes, as `benchmarks.starts.cpu_spent` names them. `known`: how many Jobs the status of its groups counts.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Contender:
     release: Callable[[], None]
     programs: Sequence[str]
     suspended: bool = False
+    known: Callable[[], int] = lambda: 0
 
     def labels(self, number: int) -> Mapping[str, str]:
         """Of the Job of that number: the leaves take turns."""

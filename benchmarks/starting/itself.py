@@ -53,7 +53,14 @@ def _installed(
             patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
             control_plane.kubectl("patch", "quotagroup", *by_parent(leaves), "--type=merge", "--patch", patch)
 
-        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"), _PROGRAMS)
+        def known() -> int:
+            """Count what waits and what has started."""
+            path = f"/apis/{API_VERSION}/quotagroups"
+            found = [control_plane.rest.request("GET", f"{path}/{leaf.name}")[1] for leaf in leaves]
+            counts = [each.get("status", {}).get("workloads", {}) for each in found]
+            return sum(each.get("pending", 0) + each.get("admitted", 0) for each in counts)
+
+        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"), _PROGRAMS, known=known)
 
 
 def _groups(leaves: Sequence[Leaf]) -> list[dict[str, object]]:

@@ -44,8 +44,14 @@ def kueue(
             patch = f'{{"spec": {{"stopPolicy": "{policy}"}}}}'
             control_plane.kubectl("patch", "clusterqueue", *names, "--type=merge", "--patch", patch)
 
+        def known() -> int:
+            """Count what waits and what has its quota."""
+            found = [control_plane.rest.request("GET", f"/apis/{API}/clusterqueues/{name}")[1] for name in names]
+            counts = [each.get("status", {}) for each in found]
+            return sum(each.get("pendingWorkloads", 0) + each.get("reservingWorkloads", 0) for each in counts)
+
         label = "kueue.x-k8s.io/queue-name"
-        yield Contender("Kueue", label, leaves, lambda: stop("Hold"), lambda: stop("None"), ("kueue",))
+        yield Contender("Kueue", label, leaves, lambda: stop("Hold"), lambda: stop("None"), ("kueue",), known=known)
 
 
 @contextmanager
