@@ -458,6 +458,7 @@ def test_accounts_of_a_month_by_group_and_namespace(strict: Strict) -> None:
         line = page.get_by_role("row", name=re.compile("^language"))
         expect(line.get_by_role("cell").nth(1)).to_have_text("900.00")
         expect(line.get_by_role("cell").nth(3)).to_have_text("300.00")
+        expect(line.get_by_role("cell").nth(6)).to_have_text("(parent) 300.00")
         assert [each.split()[0] for each in page.locator("tbody th").all_text_contents()[:4]] == [
             *("root", "research", "language", "vision"),
         ]

@@ -7,7 +7,7 @@ import { card, el, link, name, put, setText, table, throttled } from "../parts/d
 import { keyChoice } from "../parts/key_choice.js";
 import { moment } from "../parts/words.js";
 
-const HEADS = ["Group", "Within min, and borrowed", "Used", "Within min", "Borrowed", "Lent", "Lost", "Budget left", "Took of what was expected"];
+const HEADS = ["Group", "Within min, and borrowed", "Used", "Within min", "Borrowed", "Lent", "Lost", "Borrowed from", "Lent to", "Budget left", "Took of what was expected"];
 const HOURS = ["usedHours", "withinMinHours", "borrowedHours", "lentHours", "lostHours"];
 const hint = (text) => el("p", { class: "hint" }, text);
 
@@ -25,6 +25,7 @@ const groupRow = (full) => (each) =>
     groupHead(each),
     el("td", { class: "bars" }, drawnBar({ used: Number(each.used), borrowed: Number(each.borrowed), full })),
     HOURS.map((word) => el("td", {}, each[word])),
+    [each.borrowedFromHours, each.lentToHours].map((text) => el("td", { class: "text" }, text || "–")),
     [each.budgetLeft, each.ofExpected].map((text) => el("td", {}, text || "–")),
   );
 
@@ -33,7 +34,7 @@ const namespaceRow = (each) =>
 
 function groupsTable(groups) {
   const full = Math.max(...groups.map((each) => Number(each.used)));
-  return table("What each group used", HEADS, groups.map(groupRow(full)), [0, 1]);
+  return table("What each group used", HEADS, groups.map(groupRow(full)), [0, 1, 7, 8]);
 }
 
 export function accountsPage(store, address) {

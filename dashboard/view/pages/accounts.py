@@ -9,7 +9,10 @@ from shared.resources import FlavorResource
 from shared.text.accounts.rows import PARTS, account_rows, chosen_month, months_of
 from shared.text.quantities import hour_unit
 
-_SHOWN: Final = ("group", "namespace", *PARTS, *(f"{part}Hours" for part in PARTS), "budgetLeft", "ofExpected")
+_WITH_WHOM: Final = ("borrowedFromHours", "lentToHours")
+_SHOWN: Final = (
+    "group", "namespace", *PARTS, *(f"{part}Hours" for part in PARTS), *_WITH_WHOM, "budgetLeft", "ofExpected"
+)  # fmt: skip
 
 
 def accounts(frame: Frame, key: FlavorResource, month: str | None) -> Json:

@@ -20,9 +20,10 @@ def status(months: dict[str, PeriodAccount]) -> QuotaGroupStatus:
     return QuotaGroupStatus(accounts=written, accounted_until=until)
 
 
-LEAF = PeriodAccount({GPU: Account(9 * HOUR, 3 * HOUR, 0, HOUR)}, {"train": {GPU: 8 * HOUR}, "": {GPU: HOUR}})
+LEAF = PeriodAccount({GPU: Account(9 * HOUR, 3 * HOUR, 0, HOUR, {"nlp": 2 * HOUR})}, {"train": {GPU: 8 * HOUR}, "": {GPU: HOUR}})
 STATUSES = {
     "vision": status({"2026-08": PeriodAccount({GPU: Account(HOUR)}), "2026-09": LEAF}),
+    "nlp": status({"2026-09": PeriodAccount({GPU: Account(0, 0, 2 * HOUR)})}),
     "research": status({"2026-09": PeriodAccount({GPU: Account(9 * HOUR, HOUR)})}),
     "root": status({"2026-09": PeriodAccount({GPU: Account(9 * HOUR), FlavorResource("t4", "gpu"): Account(5)})}),
 }
@@ -36,9 +37,12 @@ def test_groups_stand_below_their_parents_with_exact_amounts_and_hours() -> None
     assert [(each["group"], each["depth"], each["usedHours"]) for each in page["groups"]] == [
         ("root", 0, "9.00"),
         ("research", 1, "9.00"),
+        ("nlp", 2, "0.00"),
         ("vision", 2, "9.00"),
     ]
-    leaf = page["groups"][-1]
+    lender, leaf = page["groups"][2:]
+    assert (leaf["borrowedFromHours"], leaf["lentToHours"]) == ("nlp 2.00, (parent) 1.00", "")
+    assert (lender["borrowedFromHours"], lender["lentToHours"]) == ("", "vision 2.00")
     assert (leaf["used"], leaf["withinMin"], leaf["borrowed"], leaf["lost"]) == tuple(
         str(each * HOUR) for each in (9, 6, 3, 1)
     )
