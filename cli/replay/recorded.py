@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cli.read.manifests import Manifest, manifests_in
-from cli.read.objects import READ_KINDS, object_name
+from cli.read.objects import READ_KINDS
 from cli.read.questions import Question, read_question
 from cli.replay.object_logs import ObjectLogs
 from cli.replay.past import PastLog, PastWorkload, UnreadLines
@@ -19,7 +19,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload
 from shared.quota.outlook.simulate.timeline import TimedEdit
-from shared.recording.lines import LogLine
+from shared.recording.lines import LogLine, log_name
 
 _BEFORE_NEXT_SECOND: Final = timedelta(milliseconds=999)
 _SEEN_AT_ONCE: Final = timedelta(seconds=2)
@@ -77,7 +77,7 @@ class _Reading:
         self.times: list[datetime] = []
         """The first and the last moment of the log."""
         self._given = tree
-        self._standing: dict[str, Manifest] = {object_name(each): each for each in tree or ()}
+        self._standing: dict[str, Manifest] = {_name(each): each for each in tree or ()}
         self._seen: dict[str, _SeenObject] = {}
         self._stages: list[tuple[datetime, dict[str, Manifest]]] = []
         """The standing objects after each change of them."""
@@ -90,7 +90,7 @@ class _Reading:
         self.times = [min([*self.times[:1], time]), max([*self.times[1:], time])]
         if line.object is not None:
             (manifest,) = manifests_in([line.object], "log")
-            name = object_name(manifest)
+            name = _name(manifest)
             self._named[name] = number
             if (manifest.api_version, manifest.kind) in READ_KINDS and manifest.kind not in _OF_WORKLOADS:
                 self._stand(time, name, manifest)
@@ -142,7 +142,7 @@ class _Reading:
         seen_objects = [each for each in self._seen.values() if each.ended is None or each.ended > begin]
         come = [_as_it_came(each, begin) for each in seen_objects]
         question = read_question([*self._standing.values(), *come], settings, kinds=kinds, later_wins=True)
-        by_name = {object_name(each.manifest): each for each in seen_objects}
+        by_name = {_name(each.manifest): each for each in seen_objects}
         workloads = sorted(
             (
                 _past(replace(each, created=found.came(each.created, begin)) if each.admission is None else each, found)
@@ -160,6 +160,10 @@ class _Reading:
         stops = sorted(each for seen in seen_objects for each in seen.stops.values() if each is not None)
         stopping = stops[len(stops) // 2] if stops else timedelta()
         return RecordedCluster(PastLog(begin, end, tuple(workloads), edits, unread, stopping), base)
+
+
+def _name(manifest: Manifest) -> str:
+    return log_name(manifest.kind, manifest.body["metadata"])
 
 
 def _edit(after: Question, at: datetime) -> Callable[[World], World]:
