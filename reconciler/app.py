@@ -1,7 +1,7 @@
 """The composition root of the reconciler: every replica watches, the leader decides and writes."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -149,13 +149,16 @@ class Reconciler:
         group_events = GroupEvents(self._state, events, QuotaGroupEvents(recorder), pending_events, placement_events)
         made = self._workload_watches.pod_groups
         pod_groups = None if made is None else PodGroups(guarded, self._state.work.follow_ups, made)
-        reports = Reports(status, group_events, self._latest_plan, self._faults, deletions, pod_groups)
+        recording = self._recording()
+        reports = Reports(status, group_events, self._latest_plan, self._faults, deletions, pod_groups, recording)
         async with asyncio.TaskGroup() as group:
             executor = Executor(
                 self._state, writer, events, self._metrics, spawn=group.create_task, wake=self._wake.request
             )
             # Starts and evictions come before what tells about them.
             recorder.gives_way = status.gives_way = executor.is_busy
+            if recording is not None:
+                recording.gives_way = executor.is_busy
             pending_events.write = executor.annotator.say_why_it_waits
             if pod_groups is not None:
                 pod_groups.say_refused = executor.annotator.say_pod_group_refused
@@ -173,7 +176,7 @@ class Reconciler:
                 group.create_task(
                     ForecastChecks(self._state, self._latest_plan, book.foresee).run(), name="checks of forecasts"
                 ),
-                *(group.create_task(each.run(), name="recording") for each in self._recording(executor.is_busy)),
+                *([] if recording is None else [group.create_task(recording.run(), name="recording")]),
             ]
             try:
                 self._wake.request()
@@ -186,13 +189,14 @@ class Reconciler:
                 for helper in helpers:
                     helper.cancel()
 
-    def _recording(self, gives_way: Callable[[], bool]) -> Iterator[Recording]:
-        """Record while this process leads, if that is enabled."""
+    def _recording(self) -> Recording | None:
+        """Return what records while this process leads, if that is enabled."""
         wanted = self._settings.recording
-        if wanted.enabled:
-            folder = RecordingFolder(Path(wanted.folder), wanted.most_bytes, instance_name())
-            watches = self._watches.members
-            yield Recording(self._client, folder, self._metrics.recording, watches, self._election.may_write, gives_way)
+        if not wanted.enabled:
+            return None
+        folder = RecordingFolder(Path(wanted.folder), wanted.most_bytes, instance_name())
+        may_write, order = self._election.may_write, self._election.order
+        return Recording(self._client, folder, self._metrics.recording, self._watches.members, may_write, order)
 
     async def _create_built_in(self) -> None:
         """Create the built-in groups; retried indefinitely, because nothing can be decided without root."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
+from reconciler.recording.recording import Recording
 from reconciler.report.events.groups import GroupEvents
 from reconciler.report.fault_reports import FaultReports
 from reconciler.report.latest_plan import LatestPlan
@@ -45,6 +46,7 @@ class Reports:
     faults: FaultReports
     deletions: Deletions
     pod_groups: PodGroups | None = None
+    recording: Recording | None = None
 
     def show(self, snapshot: Snapshot, decided: Plan, cache: CycleCache) -> None:
         """Receive the latest plan, the snapshot it was made from, and what makes the next one cheap."""
@@ -54,6 +56,8 @@ class Reports:
         self.deletions.show(snapshot.world)
         if self.pod_groups is not None:
             self.pod_groups.look()
+        if self.recording is not None:
+            self.recording.decided(snapshot.world, decided.now)
         self.faults.tell()
 
 

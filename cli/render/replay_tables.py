@@ -42,7 +42,7 @@ def replayed_as_data(each: ReplayedWorkload) -> Json:
         "workload": past.workload.key,
         "kind": past.workload.kind,
         "group": past.workload.group,
-        "created": past.workload.created.isoformat(),
+        "created": past.came.isoformat(),
         "recorded": {"starts": _texts(past.starts), "evictions": _texts(past.evictions)},
         "replayed": {"starts": _texts(each.starts), "evictions": _texts(each.evictions)},
     }

@@ -50,7 +50,7 @@ def replay_rows(replayed: Replayed, tree: Tree) -> list[ReplayRow]:
 
 
 def _row(group: str, workloads: Sequence[ReplayedWorkload], end: datetime) -> ReplayRow:
-    waits = sorted(each.starts[0] - each.past.workload.created for each in workloads if each.starts)
+    waits = sorted(each.starts[0] - each.past.came for each in workloads if each.starts)
     used: dict[str, int] = {}
     lost: dict[str, int] = {}
     for each in workloads:

@@ -40,7 +40,10 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
         if each.past.workload.admission is not None:
             each.starts.append(each.past.workload.admission.since)
     known = {each.workload.id: each.run_time for each in log.workloads if each.run_time is not None}
-    for moment in Timeline(world, log.begin, known, stopping=log.stopping).live(_events(log), log.end, gathered):
+    timeline = Timeline(
+        world, log.begin, known, stopping=log.stopping, answering=log.answering, decisions=log.decisions or ()
+    )
+    for moment in timeline.live(_events(log), log.end, gathered):
         _record(moment, found)
         if progress is not None:
             progress(moment.now)
@@ -50,9 +53,9 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
 def _events(log: PastLog) -> Iterator[TimedEvent]:
     """Yield the events in the order of their times: at one moment edits first, then arrivals, then departures."""
     arrivals = (
-        Arrival(each.workload.created, each.workload, each.run_time)
-        for each in log.workloads
-        if each.workload.created >= log.begin and each.workload.admission is None
+        Arrival(each.decided, each.workload, each.run_time)
+        for each in sorted(log.workloads, key=attrgetter("decided"))
+        if each.decided >= log.begin and each.workload.admission is None
     )
     departures = sorted(
         (Departure(each.left, each.workload.id) for each in log.workloads if each.left is not None),

@@ -1,7 +1,7 @@
 """Reads logs of `quotree record` and of the reconciler: one file, or several that follow each other."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -40,29 +40,38 @@ def first_line(path: Path) -> str:
 
 
 class ObjectLogs:
-    """Files that follow each other in time: what is later in one than the beginning of the next is left out."""
+    """Files that follow each other: in the order that leaders wrote into them, or else in that of their times.
+
+    By their times, what is later in one than the beginning of the next is left out. In the leaders' order nothing is,
+    and a clock that goes back stands still instead.
+    """
 
     def __init__(self, paths: Sequence[Path], unread: UnreadLines) -> None:
         self._unread = unread
-        begins = ((_begin(path), path) for path in paths)
-        self._files = sorted((begin, path) for begin, path in begins if begin is not None)
+        begins = [(begin, path) for path in paths if (begin := _begin(path)) is not None]
+        self._is_ordered = all(begin.order for begin, _ in begins)
+        begins.sort(key=lambda each: (each[0].order if self._is_ordered else (), each[0].time, each[1]))
+        self._files = [(begin.time, path) for begin, path in begins]
 
     def lines(self) -> Iterator[tuple[int, LogLine]]:
         """Yield each line and its number among all; damaged ones are counted. Raises UnreadableFile."""
-        number = 0
+        number, latest = 0, datetime.min.replace(tzinfo=UTC)
         for place, (_, path) in enumerate(self._files):
-            end = self._files[place + 1][0] if place + 1 < len(self._files) else None
+            is_last = self._is_ordered or place + 1 == len(self._files)
+            end = None if is_last else self._files[place + 1][0]
             for within, line in _lines_of(path):
                 number += 1
                 if isinstance(line, str):
                     self._unread.add(within, line)
                 elif end is None or line.time < end:
+                    if self._is_ordered:
+                        latest = line.time = max(latest, line.time)
                     yield number, line
 
 
-def _begin(path: Path) -> datetime | None:
-    """Return the time of the first line that can be read; None if there is none. Raises UnreadableFile."""
-    return next((line.time for _, line in _lines_of(path) if not isinstance(line, str)), None)
+def _begin(path: Path) -> LogLine | None:
+    """Return the first line that can be read; None if there is none. Raises UnreadableFile."""
+    return next((line for _, line in _lines_of(path) if not isinstance(line, str)), None)
 
 
 def _lines_of(path: Path) -> Iterator[tuple[int, LogLine | str]]:

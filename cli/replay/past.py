@@ -1,10 +1,12 @@
 """What a log says of the past, whatever wrote it: workloads that came, when they started and ended, and edits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.reactions import AT_ONCE, Reactions
 from shared.quota.outlook.simulate.timeline import TimedEdit
 
 _LISTED: Final = 5
@@ -21,6 +23,20 @@ class PastWorkload:
     evictions: tuple[datetime, ...] = ()
     left: datetime | None = None
     """When its owner took it away before it had ended; None: never."""
+    seen: datetime | None = None
+    """When it came, if that is known better than by `workload.created`, which can be a whole second."""
+    known: datetime | None = None
+    """When a decision first knew of it; None: when it came."""
+
+    @property
+    def came(self) -> datetime:
+        """When it came."""
+        return self.seen or self.workload.created
+
+    @property
+    def decided(self) -> datetime:
+        """When a decision first knew of it."""
+        return self.known or self.came
 
 
 @dataclass(slots=True)
@@ -53,5 +69,9 @@ class PastLog:
     workloads: tuple[PastWorkload, ...]
     edits: tuple[TimedEdit, ...] = ()
     unread: UnreadLines = field(default_factory=UnreadLines)
-    stopping: timedelta = timedelta()
-    """How long after an eviction the last pod ended, in the median; 0 if it is not known."""
+    stopping: Reactions = AT_ONCE
+    """How long after an eviction the last pod ended."""
+    answering: Reactions = AT_ONCE
+    """How long after a start the workload's controller had noted it."""
+    decisions: Sequence[datetime] | None = None
+    """When the leader decided, as far as a log of Quotree says it; None: it is another log."""

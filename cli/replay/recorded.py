@@ -1,54 +1,28 @@
 """Reads the log of `quotree record`: what its objects say of workloads that came, started, were evicted and ended."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from cli.read.manifests import Manifest, manifests_in
 from cli.read.objects import READ_KINDS
 from cli.read.questions import Question, read_question
 from cli.replay.object_logs import ObjectLogs
 from cli.replay.past import PastLog, PastWorkload, UnreadLines
-from shared.api.annotations import OWN_ANNOTATIONS, read_annotations
-from shared.api.durations import later
+from cli.replay.sightings import Decision, SeenObject, Sight
+from shared.api.annotations import OWN_ANNOTATIONS
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.simulate.reactions import Reactions
 from shared.quota.outlook.simulate.timeline import TimedEdit
 from shared.recording.lines import LogLine, log_name
 
-_BEFORE_NEXT_SECOND: Final = timedelta(milliseconds=999)
-_SEEN_AT_ONCE: Final = timedelta(seconds=2)
 _OF_WORKLOADS: Final = frozenset({"Job", "Pod"})
-_OVER: Final = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
-_PHASES: Final = frozenset({"Succeeded", "Failed"})
-
-
-@dataclass(slots=True)
-class _SeenObject:
-    """What the versions of one object say."""
-
-    manifest: Manifest
-    first: datetime
-    starts: set[datetime] = field(default_factory=set)
-    evictions: set[datetime] = field(default_factory=set)
-    stops: dict[datetime, timedelta | None] = field(default_factory=dict)
-    """Eviction after which the Job was seen with pods → when it was seen without, after so long; None: not yet."""
-    ended: datetime | None = None
-    gone: datetime | None = None
-
-    def came(self, created: datetime, begin: datetime) -> datetime:
-        """Return when the object came, as late as all that is known allows: `created` is a whole second.
-
-        It came before it was seen, and before it was started. What was there at `begin` came then, at the latest.
-        """
-        if self.first <= begin:
-            return max(created, begin)
-        return max(created, min(self.first, *self.starts, later(created, _BEFORE_NEXT_SECOND)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +52,14 @@ class _Reading:
         """The first and the last moment of the log."""
         self._given = tree
         self._standing: dict[str, Manifest] = {_name(each): each for each in tree or ()}
-        self._seen: dict[str, _SeenObject] = {}
-        self._stages: list[tuple[datetime, dict[str, Manifest]]] = []
+        self._seen: dict[str, SeenObject] = {}
+        self._stages: list[tuple[Sight, dict[str, Manifest]]] = []
         """The standing objects after each change of them."""
+        self._is_of_leader = False
+        self._decision = Decision()
+        """The next one."""
+        self._decisions: list[datetime] = []
+        """When the leader decided."""
         self._named: dict[str, int] = {}
         """Object that is there → the last line that names it."""
 
@@ -88,78 +67,96 @@ class _Reading:
         """Take in one line."""
         time = line.time.astimezone(UTC)
         self.times = [min([*self.times[:1], time]), max([*self.times[1:], time])]
-        if line.object is not None:
+        sight = Sight(time, self._decision)
+        self._is_of_leader = self._is_of_leader or bool(line.order)
+        if line.decided:
+            self._decision.time, self._decision = time, Decision()
+            self._decisions.append(time)
+            for name in line.freed:
+                if name in self._seen:
+                    self._seen[name].note_freed(sight)
+        elif line.object is not None:
             (manifest,) = manifests_in([line.object], "log")
             name = _name(manifest)
             self._named[name] = number
             if (manifest.api_version, manifest.kind) in READ_KINDS and manifest.kind not in _OF_WORKLOADS:
-                self._stand(time, name, manifest)
+                self._stand(sight, name, manifest)
             else:
-                self._live(time, name, manifest)
+                self._live(sight, name, manifest)
         elif line.whole:
             for name in [name for name, last in self._named.items() if last < number - line.whole]:
-                self._go(time, name)
-        else:
-            self._go(time, line.deleted)
+                self._go(sight, name)
+        elif line.deleted:
+            self._go(sight, line.deleted)
 
-    def _go(self, time: datetime, name: str) -> None:
+    def _go(self, sight: Sight, name: str) -> None:
         self._named.pop(name, None)
         if name in self._standing:
-            self._stand(time, name, None)
+            self._stand(sight, name, None)
         elif name in self._seen:
-            self._seen[name].gone = time
+            self._seen[name].gone = sight
 
-    def _stand(self, time: datetime, name: str, manifest: Manifest | None) -> None:
+    def _stand(self, sight: Sight, name: str, manifest: Manifest | None) -> None:
         if self._given is not None and name.startswith(("QuotaGroup/", "ResourceFlavor/")):
             return
         before = self._standing.get(name)
         if manifest is not None and before is not None and before.body == manifest.body:
             return
-        if not self._stages or self._stages[-1][0] != time:
+        if not self._stages or self._stages[-1][0] != sight:
             self._standing = dict(self._standing)
-            self._stages.append((time, self._standing))
+            self._stages.append((sight, self._standing))
         if manifest is None:
             del self._standing[name]
         else:
             self._standing[name] = manifest
 
-    def _live(self, time: datetime, name: str, manifest: Manifest) -> None:
+    def _live(self, sight: Sight, name: str, manifest: Manifest) -> None:
         uid = manifest.body["metadata"].get("uid")
         seen = self._seen.get(name)
         if seen is not None and seen.manifest.body["metadata"].get("uid") != uid:
             self._seen[f"{name} {seen.manifest.body['metadata'].get('uid')}"] = seen
             seen = None
         if seen is None:
-            seen = self._seen[name] = _SeenObject(manifest, time)
-        seen.gone = None
-        _note_times(seen, manifest.body, time)
+            seen = self._seen[name] = SeenObject(manifest, sight)
+        seen.observe(manifest.body, sight, knows_pods=self._is_of_leader)
 
     def recorded(self, settings: QuotaSettings, kinds: Kinds | None, unread: UnreadLines) -> RecordedCluster:
         """Return what was read, when all lines are."""
         begin, end = self.times
-        stages = self._stages or [(begin, self._standing)]
-        standing = next((each for time, each in reversed(stages) if time <= begin), stages[0][1])
+        stages = self._stages or [(Sight(begin, Decision()), self._standing)]
+        standing = next((each for sight, each in reversed(stages) if sight.time <= begin), stages[0][1])
         seen_objects = [each for each in self._seen.values() if each.ended is None or each.ended > begin]
         come = [_as_it_came(each, begin) for each in seen_objects]
         question = read_question([*self._standing.values(), *come], settings, kinds=kinds, later_wins=True)
         by_name = {_name(each.manifest): each for each in seen_objects}
         workloads = sorted(
             (
-                _past(replace(each, created=found.came(each.created, begin)) if each.admission is None else each, found)
+                _past(each, found, begin)
                 for each in question.workloads.workloads
-                if (found := by_name.get(f"{each.kind}/{each.key}")) is not None
+                if (found := by_name.get(_log_name(each))) is not None
             ),
-            key=lambda each: each.workload.created,
+            key=lambda each: each.decided,
         )
         edits = tuple(
-            TimedEdit(time, _edit(read_question(each.values(), settings, kinds=kinds, later_wins=True), time))
-            for time, each in stages
-            if time > begin
+            TimedEdit(at, _edit(read_question(each.values(), settings, kinds=kinds, later_wins=True), at))
+            for at, each in ((sight.known, each) for sight, each in stages if sight.time > begin)
         )
         base = read_question(standing.values(), settings, kinds=kinds, later_wins=True)
-        stops = sorted(each for seen in seen_objects for each in seen.stops.values() if each is not None)
-        stopping = stops[len(stops) // 2] if stops else timedelta()
-        return RecordedCluster(PastLog(begin, end, tuple(workloads), edits, unread, stopping), base)
+        stopping = _reactions((each.workload.id, by_name[_log_name(each.workload)].stops()) for each in workloads)
+        answering = _reactions((each.workload.id, by_name[_log_name(each.workload)].answers()) for each in workloads)
+        log = PastLog(begin, end, tuple(workloads), edits, unread, stopping, answering, decisions=self._decisions)
+        return RecordedCluster(log, base)
+
+
+def _reactions(known: Iterable[tuple[WorkloadId, tuple[timedelta | None, ...]]]) -> Reactions:
+    """Return how long what was seen took; what was not takes the median of it."""
+    found = dict(known)
+    seen = sorted(each for times in found.values() for each in times if each is not None)
+    return Reactions(seen[len(seen) // 2] if seen else timedelta(), found)
+
+
+def _log_name(workload: Workload) -> str:
+    return f"{workload.kind}/{workload.key}"
 
 
 def _name(manifest: Manifest) -> str:
@@ -185,48 +182,9 @@ def _edit(after: Question, at: datetime) -> Callable[[World], World]:
     return change
 
 
-def _note_times(seen: _SeenObject, body: Mapping[str, Any], time: datetime) -> None:
-    said = read_annotations(body["metadata"].get("annotations") or {})
-    if said.admission is not None:
-        seen.starts.add(said.admission.time.astimezone(UTC))
-    if said.eviction is not None:
-        seen.evictions.add(said.eviction.time.astimezone(UTC))
-        if said.eviction.since is not None:
-            seen.starts.add(said.eviction.since.astimezone(UTC))
-        if seen.manifest.kind == "Job" and body["spec"].get("suspend"):
-            _note_stop(seen, body.get("status") or {}, said.eviction.time.astimezone(UTC), time)
-    if seen.ended is None:
-        seen.ended = _end(body.get("status") or {}, time)
-
-
-def _note_stop(seen: _SeenObject, status: Mapping[str, Any], evicted: datetime, time: datetime) -> None:
-    if status.get("active") or status.get("terminating"):
-        seen.stops.setdefault(evicted, None)
-    elif evicted in seen.stops and seen.stops[evicted] is None:
-        seen.stops[evicted] = max(timedelta(), time - evicted)
-
-
-def _end(status: Mapping[str, Any], time: datetime) -> datetime | None:
-    """Return when the object has ended: when it was seen, where that was at once, or else when it says.
-
-    It says whole seconds. What it used is free for others when the end is seen.
-    """
-    over = [
-        each for each in status.get("conditions") or () if each.get("type") in _OVER and each.get("status") == "True"
-    ]
-    if not over and status.get("phase") not in _PHASES:
-        return None
-    said = [status.get("completionTime"), *(each.get("lastTransitionTime") for each in over)]
-    known = [datetime.fromisoformat(each).astimezone(UTC) for each in said if isinstance(each, str)]
-    named = min(known, default=time)
-    if not timedelta() <= time - named < _SEEN_AT_ONCE:
-        return named
-    return min(time, later(named, _BEFORE_NEXT_SECOND))
-
-
-def _as_it_came(seen: _SeenObject, begin: datetime) -> Manifest:
+def _as_it_came(seen: SeenObject, begin: datetime) -> Manifest:
     """Return the object as it came; as it was, if it was there when the log begins."""
-    if seen.first <= begin:
+    if seen.first.time <= begin:
         return seen.manifest
     body = seen.manifest.body
     metadata = body["metadata"]
@@ -238,10 +196,12 @@ def _as_it_came(seen: _SeenObject, begin: datetime) -> Manifest:
     return replace(seen.manifest, body=came)
 
 
-def _past(workload: Workload, seen: _SeenObject) -> PastWorkload:
+def _past(workload: Workload, seen: SeenObject, begin: datetime) -> PastWorkload:
     starts = tuple(sorted(seen.starts))
     waits = len(seen.evictions) >= len(starts)
-    ended = seen.ended or (None if waits else seen.gone)
+    gone = None if seen.gone is None else seen.gone.known
+    ended = seen.ended or (None if waits else gone)
     run_time = max(timedelta(seconds=1), ended - starts[-1]) if ended is not None and starts else None
-    left = seen.gone if seen.ended is None and waits else None
-    return PastWorkload(workload, run_time, starts, tuple(sorted(seen.evictions)), left)
+    left = gone if seen.ended is None and waits else None
+    came, decided = seen.came(workload.created, begin), seen.decided(workload.created, begin)
+    return PastWorkload(workload, run_time, starts, tuple(sorted(seen.evictions)), left, came, decided)

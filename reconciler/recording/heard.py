@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -17,12 +17,14 @@ _CONTROLLED: Final = b'"controller":true'
 
 
 class Heard(NamedTuple):
-    """One event of a watch."""
+    """One event of a watch; or, without a resource, a decision that knew those before it."""
 
     time: datetime
-    resource: Resource
+    resource: Resource | None
     raw: bytes
     is_gone: bool
+    freed: Sequence[str] = ()
+    """The evicted workloads of which the decision knew that their last pods were gone, and no earlier one."""
 
 
 class HeardObjects:
@@ -35,6 +37,8 @@ class HeardObjects:
         self._bytes = 0
         self._dropped = 0
         self._came = asyncio.Event()
+        self._is_decided = True
+        """Whether a decision knew all that was heard."""
 
     @contextmanager
     def listening(self, watches: Iterable[Watch[Any]]) -> Iterator[None]:
@@ -60,7 +64,15 @@ class HeardObjects:
         else:
             self._waiting.append(Heard(datetime.now(UTC), resource, raw, is_gone))
             self._bytes += len(raw)
+            self._is_decided = False
         self._came.set()
+
+    def decided(self, now: datetime, freed: Sequence[str] = ()) -> None:
+        """Keep that the leader decided at `now`, if anything was heard or freed since it last did."""
+        if freed or not self._is_decided:
+            self._is_decided = True
+            self._waiting.append(Heard(now, None, b"", is_gone=False, freed=freed))
+            self._came.set()
 
     async def wait(self) -> None:
         """Return when something waits, or has been left out."""

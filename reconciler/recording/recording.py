@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
+from reconciler.recording.evicted import EvictedWorkloads
 from reconciler.recording.folder import RecordingFolder
 from reconciler.recording.heard import Heard, HeardObjects
 from reconciler.report.recording_metrics import RecordingMetrics
@@ -20,6 +21,8 @@ from shared.kube.client import Client
 from shared.kube.errors import ApiError, NotFound
 from shared.kube.resources import PODS, Resource
 from shared.kube.watch.watching import Watch
+from shared.quota.measure.inputs.world import World
+from shared.recording.lines import LogLine, encode_line
 from shared.recording.recorder import ClusterObject, ObjectRecorder
 from shared.telemetry import get_logger
 
@@ -43,7 +46,7 @@ log = get_logger(__name__)
 class Recording:
     """Records what watches hear while this process leads.
 
-    `may_write`: whether it still does; `gives_way`: whether something more urgent is under way.
+    `may_write`: whether it still does. `order`: how this leader follows others in time, whatever their clocks say.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917
@@ -53,15 +56,20 @@ class Recording:
         metrics: RecordingMetrics,
         watches: Sequence[Watch[Any]],
         may_write: Callable[[], bool],
-        gives_way: Callable[[], bool],
+        order: tuple[int, ...],
     ) -> None:
         self._client = client
         self._folder = folder
         self._metrics = metrics
         self._watches = watches
         self._may_write = may_write
-        self._gives_way = gives_way
+        self._order = order
+        self._files = 0
+        """How many it has begun."""
+        self.gives_way: Callable[[], bool] = lambda: False
+        """Whether something more urgent is under way."""
         self._heard = HeardObjects()
+        self._evicted = EvictedWorkloads()
         self._recorder = ObjectRecorder()
         self._text = bytearray()
         """Lines that are not written yet."""
@@ -100,6 +108,8 @@ class Recording:
         self._text.clear()
         now = datetime.now(UTC)
         await self._in_thread(lambda: self._folder.begin(now))
+        self._text += encode_line(LogLine(now, order=(*self._order, self._files)))
+        self._files += 1
         before = self._recorder.lines
         await self._list(resources, now)
         self._text += self._recorder.whole(now, self._recorder.lines - before)
@@ -147,7 +157,14 @@ class Recording:
                 self._take(each)
             await self._pause()
 
+    def decided(self, world: World, now: datetime) -> None:
+        """Take in that the leader has decided on `world` at `now`, knowing all that the watches have heard."""
+        self._heard.decided(now, self._evicted.take_freed(world))
+
     def _take(self, heard: Heard) -> None:
+        if heard.resource is None:
+            self._text += self._recorder.decided(heard.time, heard.freed)
+            return
         found = _object(heard.resource, heard.raw)
         self._touched.add(found.name)
         if heard.is_gone:
@@ -159,7 +176,7 @@ class Recording:
         """Let other tasks run, what is more urgent to its end; then write what is enough for a write."""
         await asyncio.sleep(0)
         for _ in range(_LONGEST_WAIT // _GIVEN_WAY):
-            if not self._gives_way():
+            if not self.gives_way():
                 break
             await asyncio.sleep(_GIVEN_WAY.total_seconds())
         if len(self._text) >= _ENOUGH:

@@ -1,9 +1,13 @@
 """The lines of a log: one of JSON for each object that came, changed or went.
 
 {"time": …, "object": {…}}, or {"time": …, "deleted": "Job/default/train"}, or {"time": …, "whole": 812}: the last 812
-lines before this one name every object that there is; what was there before and is not named by them is gone. Objects
-are kept without what changes all the time and decides nothing (heartbeats, fields of managers, statuses of groups), and
-without what containers are told (commands, environment), which can be secret.
+lines before this one name every object that there is; what was there before and is not named by them is gone.
+{"time": …, "decided": true, "freed": ["Job/default/train"]}: at that time the leader decided, knowing all lines before
+this one, and none after it; since it decided last, the last pods of these evicted workloads were gone.
+{"time": …, "order": [1795722343, 12, 0]}: such logs follow each other in that order, whatever their clocks say.
+
+Objects are kept without what changes all the time and decides nothing (heartbeats, fields of managers, statuses of
+groups), and without what containers are told (commands, environment), which can be secret.
 """
 
 from collections.abc import Mapping
@@ -41,6 +45,9 @@ class LogLine(msgspec.Struct, omit_defaults=True):
     object: dict[str, Any] | None = None
     deleted: str = ""
     whole: int = 0
+    decided: bool = False
+    freed: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 class _ObjectLine(msgspec.Struct):

@@ -1,6 +1,6 @@
 """Which objects are written to a log: those that came, changed or went since they were written last."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,6 +36,8 @@ class ObjectRecorder:
     lines: int = 0
     """How many lines it has returned."""
     _known: dict[str, int] = field(default_factory=dict)
+    _decided: int = 0
+    """How many lines there were with the last one that says that the leader decided."""
 
     def look(self, now: datetime, objects: Iterable[ClusterObject]) -> bytes:
         """Return the lines of a look at all objects there are. The first look says that it names every one."""
@@ -76,6 +78,17 @@ class ObjectRecorder:
         """Return the line that says that the last `lines` name every object."""
         self.lines += 1
         return encode_line(LogLine(now, whole=lines))
+
+    def decided(self, now: datetime, freed: Sequence[str] = ()) -> bytes:
+        """Return the line that says that the leader decided at `now`, and which evicted workloads had no pods any more.
+
+        Empty if it says nothing: nothing was written since the last one.
+        """
+        if self.lines == self._decided and not freed:
+            return b""
+        self.lines += 1
+        self._decided = self.lines
+        return encode_line(LogLine(now, decided=True, freed=(*freed,)))
 
     def forget(self) -> None:
         """Write every object again: what follows is to be read without what was written before."""

@@ -5,7 +5,7 @@ See docs/replay.md.
 
 import sys
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -17,9 +17,11 @@ from cli.render.data import print_data
 from cli.render.listing import ListColumn, ListOutput
 from cli.render.replay_tables import TITLES, cells, html, markdown, replay_as_data, replayed_as_data
 from cli.render.terminal import width
+from cli.replay.comparison import compare
 from cli.replay.group_rows import replay_rows
 from cli.replay.lives import replay
 from cli.replay.mapping import LogMapping
+from cli.replay.notes import notes_of
 from cli.replay.object_logs import files_of, first_line
 from cli.replay.past import PastLog
 from cli.replay.recorded import read_recorded
@@ -41,20 +43,21 @@ from shared.recording.lines import is_object_log
 @click.option("--mapping", "mapping_file", type=click.Path(), help="How a log of another system is said here.")
 @click.option("--capacity", multiple=True, metavar="FLAVOR:RES=QTY,…", help="Root's capacity for these keys.")
 @click.option("--settings", "settings_file", type=click.Path(), metavar="FILE", help="A settings file of Quotree.")
-@click.option("--gather", default="1s", show_default=True, help="Changes so close together are decided on together.")
+@click.option("--gather", help="Changes so close together are decided on together.  [default: as recorded, or else 1s]")
 @click.option(
     "-o", "--output", default="table", show_default=True, type=click.Choice(["table", "json", "markdown", "html"])
 )
 def command(
     logs: tuple[str, ...], files: tuple[str, ...], mapping_file: str | None, capacity: tuple[str, ...],
-    settings_file: str | None, gather: str, output: str,
+    settings_file: str | None, gather: str | None, output: str,
 ) -> None:  # fmt: skip
     """Live through LOG: of `quotree record`, of Slurm's `sacct --parsable2`, or a CSV table with --mapping.
 
     Logs of `quotree record` and of the reconciler that follow each other are read as one, and so are those in a folder.
 
     Prints for each group how long its workloads waited, what was used and what was evicted, and how many started
-    earlier or later than they did. A workload runs as long as it did, and its whole time again after an eviction.
+    earlier or later than they did; of a recording under its own tree also how much of it is the same. A workload runs
+    as long as it did, and its whole time again after an eviction.
     """
     settings = read_settings(settings_file, capacity)
     mapping = LogMapping() if mapping_file is None else load_settings(mapping_file, LogMapping)
@@ -64,15 +67,21 @@ def command(
     there = [each.workload for each in past.workloads if each.workload.admission is not None]
     world = world.with_changes((None, each) for each in there)
     progress = _progress(past) if sys.stderr.isatty() else None
-    replayed = replay(past, world, read_duration(gather), progress)
+    gathered = timedelta() if gather is None and past.decisions else read_duration(gather or "1s")
+    replayed = replay(past, world, gathered, progress)
     rows = replay_rows(replayed, world.tree)
-    notes = _notes(past)
+    notes = notes_of(past, world, gathered)
+    compared = compare(replayed) if past.decisions is not None and tree is None else None
+    if compared is not None:
+        notes.append(compared.sentence())
     if output == "markdown":
         click.echo(markdown(rows, notes), nl=False)
     elif output == "html":
         click.echo(html(rows, notes), nl=False)
     elif output == "json":
         data = {"begin": past.begin.isoformat(), "end": past.end.isoformat(), "notes": notes}
+        if compared is not None:
+            data["comparison"] = compared.as_data()
         workloads = [replayed_as_data(each) for each in replayed.workloads]
         print_data({**data, "items": [replay_as_data(row) for row in rows], "workloads": workloads}, "json")
     else:
@@ -95,14 +104,6 @@ def _read(
         raise Problem(f"{log} has no tree: name one with -f")
     question = read_question(tree, settings, kinds=kinds)
     return (read_sacct(log, mapping) if is_sacct(first) else read_table(log, mapping)), question
-
-
-def _notes(past: PastLog) -> list[str]:
-    unknown = sum(each.run_time is None and each.left is None for each in past.workloads)
-    notes = past.unread.lines()
-    if unknown:
-        notes.append(f"workloads that did not end in the log: {unknown}; once started, they run to its end")
-    return notes
 
 
 def _progress(past: PastLog) -> Callable[[datetime], None]:

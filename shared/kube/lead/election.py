@@ -71,6 +71,11 @@ class Election:
         """Return when the last leader renewed the Lease, if no process leads; None: one does, or none is known."""
         return None if self.may_write() else self._lease.vacant_since()
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Who has led later has a larger one, whatever the clocks say."""
+        return self._lease.order
+
     def may_write(self) -> bool:
         """Is it certain that no other process leads? Costs a clock reading; true only while `run` runs its work."""
         return now_seconds() < self._leads_until

@@ -51,6 +51,15 @@ class KnownLease:
         return self._lease.holder if self._lease else ""
 
     @property
+    def order(self) -> tuple[int, ...]:
+        """Grows with each new holder: when the API server made the Lease, and how often it has changed hands since."""
+        if self._lease is None:
+            return ()
+        made = self._lease.metadata.get("creationTimestamp")
+        seconds = int(datetime.fromisoformat(made).timestamp()) if isinstance(made, str) else 0
+        return seconds, self._lease.spec.lease_transitions or 0
+
+    @property
     def is_mine(self) -> bool:
         """Whether this process holds it."""
         return self.holder == self._identity

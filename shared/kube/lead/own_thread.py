@@ -69,6 +69,11 @@ class ElectionThread:
         """Return when the last leader renewed the Lease, if no process leads; None: one does, or none is known."""
         return None if self._election is None else self._election.vacant_since()
 
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Who has led later has a larger one, whatever the clocks say."""
+        return self._election.order if self._election is not None else ()
+
     def may_write(self) -> bool:
         """Is it certain that no other process leads?"""
         return self._election is not None and self._election.may_write()

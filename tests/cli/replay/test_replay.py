@@ -230,6 +230,88 @@ def test_what_a_later_log_does_not_name_is_gone(tmp_path: Path) -> None:
     assert (rows["a"]["workloads"], rows["a"]["waiting"]) == (2, 1)
 
 
+def _decided(seconds: float) -> dict[str, Any]:
+    return {"time": after(seconds).isoformat(), "decided": True}
+
+
+def test_a_leaders_log_says_what_each_decision_knew(tmp_path: Path) -> None:
+    """`second` comes before `first` has ended, and both are known to the same decision: it is not borrowed for."""
+    first, second = _job("first", "a", 8, 10), _job("second", "b", 8, 20)
+    lines = [
+        {"time": after(0).isoformat(), "order": [1, 0, 0]},
+        *({"time": after(0).isoformat(), "object": _group(name, 4)} for name in "ab"),
+        {"time": after(10.1).isoformat(), "object": first},
+        _decided(10.2),
+        {"time": after(10.3).isoformat(), "object": _job("first", "a", 8, 10, admission=_admission(10.2))},
+        _decided(10.4),
+        {"time": after(20.1).isoformat(), "object": second},
+        {"time": after(20.6).isoformat(), "object": _complete(first, 20)},
+        _decided(20.8),
+        {"time": after(20.9).isoformat(), "object": _job("second", "b", 8, 20, admission=_admission(20.8))},
+        {"time": after(90).isoformat(), "deleted": "Job/ns/second"},
+        _decided(90),
+    ]
+    _put(tmp_path / "log.jsonl", lines)
+    words = [str(tmp_path / "log.jsonl"), "--capacity", "default:cpu=8", "-o", "json"]
+    data = json.loads(CliRunner().invoke(replay.command, words).stdout)
+    assert [each["recorded"] for each in data["workloads"]] == [each["replayed"] for each in data["workloads"]]
+    assert data["comparison"] == {
+        "starts": {"recorded": 2, "replayed": 2, "both": 2},
+        "evictions": {"recorded": 0, "replayed": 0, "both": 0},
+        "pairs": 1,
+        "exchanged": 0,
+    }
+    assert data["notes"][-1].startswith("beside the log: 2 of 2 starts are the same, 0 are others;")
+
+
+def test_leaders_logs_follow_each_other_in_their_order_whatever_their_clocks_say(tmp_path: Path) -> None:
+    """The clock of the first leader was a minute ahead; a later edit of the second one counts."""
+    capped = {**_group("a", 4), "spec": {"quotas": [{"min": {"cpu": 4}, "max": {"cpu": 4}}]}}
+    large = _job("large", "a", 8, 10)
+    _put(
+        tmp_path / "b.jsonl",
+        [
+            {"time": after(60).isoformat(), "order": [1, 0, 0]},
+            {"time": after(60).isoformat(), "object": capped},
+            {"time": after(60).isoformat(), "whole": 1},
+            {"time": after(70).isoformat(), "object": large},
+            _decided(70),
+        ],
+    )
+    _put(
+        tmp_path / "a.jsonl",
+        [
+            {"time": after(20).isoformat(), "order": [1, 1, 0]},
+            {"time": after(20).isoformat(), "object": _group("a", 4)},
+            {"time": after(20).isoformat(), "object": large},
+            {"time": after(20).isoformat(), "whole": 2},
+            _decided(100),
+        ],
+    )
+    rows = _rows(CliRunner().invoke(replay.command, [str(tmp_path), "--capacity", "default:cpu=8", "-o", "json"]))
+    assert (rows["a"]["workloads"], rows["a"]["waiting"], rows["a"]["waitMedianSeconds"]) == (1, 0, 89)
+
+
+@pytest.mark.parametrize(
+    ("groups", "why"),
+    [
+        ([_object("QuotaGroup", "root", {}), _group("a", 4)], "group a starts nothing, 1 of its"),
+        (
+            [_group("b", 4)],
+            "1 of its workloads come: it is not in the tree",
+        ),
+        ([_object("QuotaGroup", "a", {"isParent": True})], "it holds groups, no workloads (isParent: true)"),
+    ],
+    ids=["root is no parent", "absent", "holds groups"],
+)
+def test_why_a_group_starts_nothing_is_said(tmp_path: Path, groups: list[dict[str, Any]], why: str) -> None:
+    _write(str(tmp_path / "log.jsonl"), [(0, groups), (10, [*groups, _job("waits", "a", 1, 10)]), (60, groups)])
+    words = [str(tmp_path / "log.jsonl"), "--capacity", "default:cpu=8", "-o", "json"]
+    result = CliRunner().invoke(replay.command, words)
+    assert _rows(result)["a"]["waiting"] == 1
+    assert [each for each in json.loads(result.stdout)["notes"] if why in each] != []
+
+
 def test_a_folder_without_logs_is_a_problem(tmp_path: Path) -> None:
     result = CliRunner().invoke(replay.command, [str(tmp_path)])
     assert str(result.exception) == f"{tmp_path} has no file that ends in .jsonl, .jsonl.gz, .jsonl.zst"

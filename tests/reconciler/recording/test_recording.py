@@ -4,7 +4,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from reconciler.recording import heard
+from reconciler.recording.evicted import EvictedWorkloads
 from reconciler.recording.folder import RecordingFolder
 from reconciler.recording.recording import Recording
 from reconciler.report.recording_metrics import RecordingMetrics
@@ -21,7 +23,11 @@ from shared.kube.errors import Unavailable
 from shared.kube.resources import JOBS, NODES, PODS, Resource
 from shared.kube.shapes import Page
 from shared.kube.watch.cache import Tap
+from shared.quota.model.workload import Eviction, EvictionReason
 from shared.recording.files import DamagedLog, read_lines
+from tests.builders import after, running, world
+
+EVICTED = Eviction(EvictionReason.RECLAIMED, after(5))
 
 
 class _Watch:
@@ -76,12 +82,14 @@ class _Fixture:
         self.folder = folder
         self.recording = Recording(
             cast("Client", self.server), RecordingFolder(folder, 1 << 20, "a"), self.metrics,
-            cast("Any", [self.jobs, self.pods, self.nodes]), lambda: self.leads, lambda: self.is_urgent,
+            cast("Any", [self.jobs, self.pods, self.nodes]), lambda: self.leads, (7, 1),
         )  # fmt: skip
+        self.recording.gives_way = lambda: self.is_urgent
 
     def summary(self) -> list[str]:
         """What the lines say, in short."""
-        return [_short(each) for path in sorted(self.folder.iterdir()) for each in _lines(path)]
+        found = [_short(each) for path in sorted(self.folder.iterdir()) for each in _lines(path)]
+        return [each for each in found if not each.startswith("#")]
 
     async def until(self, *summary: str) -> None:
         for _ in range(1200):
@@ -100,6 +108,8 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _short(line: dict[str, Any]) -> str:
+    if "decided" in line or "order" in line:
+        return "decided" if "decided" in line else f"#{line['order']}"
     if "object" in line:
         return f"{line['object']['metadata']['name']} {line['object']['spec']['parallelism']}"
     return f"-{line['deleted'].rpartition('/')[2]}" if line.get("deleted") else f"={line['whole']}"
@@ -186,7 +196,8 @@ async def test_after_a_failure_another_file_begins(recorded: _Fixture, monkeypat
         recorded.jobs.tell("a", 2)
         await recorded.until("a 1", "b 1", "=2", "undecodable 1", "a 2")
     assert recorded.metrics.failed._value.get() == 1
-    assert len(list(recorded.folder.iterdir())) == 2
+    [_, second] = sorted(recorded.folder.iterdir())
+    assert next(_lines(second))["order"] == [7, 1, 1]  # as the lease says, and its second file
 
 
 async def test_nothing_is_written_by_a_process_that_leads_no_more(recorded: _Fixture) -> None:
@@ -208,3 +219,32 @@ async def test_what_is_urgent_comes_first(recorded: _Fixture) -> None:
         assert recorded.summary() == ["a 1", "b 1", "=2"]
         recorded.is_urgent = False
         await recorded.until("a 1", "b 1", "=2", "a 2")
+
+
+async def test_lines_say_what_a_decision_knew(recorded: _Fixture) -> None:
+    idle = world("root 8\n  a 8")
+    async with _recording(recorded):
+        await recorded.until("a 1", "b 1", "=2")
+        recorded.jobs.tell("a", 2)
+        recorded.recording.decided(idle, after(1))
+        recorded.recording.decided(idle, after(2))
+        recorded.jobs.tell("a", 2, managedFields=[{"manager": "m"}])
+        recorded.recording.decided(idle, after(3))
+        recorded.jobs.tell("b", 2)
+        recorded.recording.decided(idle, after(4))
+        await recorded.until("a 1", "b 1", "=2", "a 2", "decided", "b 2", "decided")
+    found = [each for path in recorded.folder.iterdir() for each in _lines(path)]
+    times = [datetime.fromisoformat(each["time"]) for each in found if "decided" in each]
+    assert times == [after(1), after(4)]
+
+
+def test_evicted_workloads_are_freed_once_when_their_last_pods_are_gone() -> None:
+    one, two = (replace(running("a", 2, name), eviction=EVICTED) for name in ("one", "two"))
+    first = world("root 8\n  a 8", [one, two, running("a", 1, "stays")])
+    evicted = EvictedWorkloads()
+    assert evicted.take_freed(first) == []
+    without_use = replace(one, request={"cpu": 0})
+    second = first.with_changes([(one, without_use)])
+    assert (evicted.take_freed(second), evicted.take_freed(second)) == (["Job/ns/one"], [])
+    third = second.with_changes([(without_use, replace(one, admission=None)), (two, None)])
+    assert evicted.take_freed(third) == ["Job/ns/two"]

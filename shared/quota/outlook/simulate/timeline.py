@@ -1,14 +1,15 @@
 """A world lived through in time: workloads arrive, run for their time and end, and the engine decides at each change.
 
-Starts are ready at once, evicted workloads end at once or a given time later, and run their whole time again when they
-start again. Pure: the time is that of the events.
+Starts are ready at once. Evicted workloads end, and controllers note starts (until then, none of these is evicted), at
+once or a given time later. What was evicted runs its whole time again. Pure: the time is that of the events.
 
 See docs/specification.md §9.5.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -20,12 +21,15 @@ from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.simulate.reactions import AT_ONCE, ExpectedReactions, Reactions
 from shared.quota.outlook.simulate.step import carry_out, end_evictions
 
 MOST_CYCLES_AT_ONCE: Final = 100
 """A world that still changes after so many cycles at one moment goes on with the next event."""
 GATHERED: Final = timedelta(milliseconds=50)
 """How long changes are gathered before a cycle: what the reconciler does by default."""
+LONGEST_PAUSE: Final = timedelta(milliseconds=500)
+"""After a plan that changes something, a cluster makes the next one sooner."""
 SHORTEST_WAIT: Final = timedelta(seconds=1)
 """Between two moments at which nothing but the time has changed."""
 
@@ -85,11 +89,15 @@ class Timeline:
         run_times: Mapping[WorkloadId, timedelta] | None = None,
         measured: Snapshot | None = None,
         cache: CycleCache | None = None,
-        stopping: timedelta = timedelta(),
+        stopping: Reactions = AT_ONCE,
+        answering: Reactions = AT_ONCE,
+        decisions: Sequence[datetime] = (),
     ) -> None:
         """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end.
 
-        `stopping`: how long after an eviction the last pod ends.
+        `stopping`: how long after an eviction the last pod ends; `answering`: after a start its controller notes it.
+        `decisions`: when a cluster decided, sorted. With these a plan that changes something is followed by the next
+        one as there, a little later, and not at the same moment.
         `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
         """
         self._world, self._begin = world, now
@@ -99,9 +107,9 @@ class Timeline:
         self._known: dict[WorkloadId, _Known] = {}
         self._ends: list[tuple[datetime, WorkloadId, datetime]] = []
         """(when it ends, workload, the start after which it does): outdated if it was evicted meanwhile."""
-        self._stopping = stopping
-        self._stops: list[tuple[datetime, WorkloadId]] = []
-        """(when the last pod ends, workload that was evicted)."""
+        self._decisions = decisions
+        self._stops = ExpectedReactions(stopping)
+        self._answers = ExpectedReactions(answering)
         self._wake_at: datetime | None = now
         for each in (each for held in world.workload_sets.values() for each in held.by_id.values()):
             self._known[each.id] = _Known(each.group, (run_times or {}).get(each.id))
@@ -119,7 +127,8 @@ class Timeline:
         """
         coming = _Coming(events)
         while True:
-            begin = min(filter(None, (coming.at, self._next_end, self._next_stop, self._wake_at)), default=None)
+            moments = (coming.at, self._next_end, self._stops.next, self._answers.next, self._wake_at)
+            begin = min(filter(None, moments), default=None)
             if begin is None or begin > until:
                 return
             wait = gathered if parts is None else max(gathered, (begin - self._begin) / parts)
@@ -135,14 +144,18 @@ class Timeline:
     def _next_end(self) -> datetime | None:
         return self._ends[0][0] if self._ends else None
 
-    @property
-    def _next_stop(self) -> datetime | None:
-        return self._stops[0][0] if self._stops else None
+    def _react(self, now: datetime) -> None:
+        """Let the evicted workloads end whose last pods have ended by now, and the starts be noted that are."""
+        self._stops.take(now)
+        self._world = end_evictions(self._world, self._stops.workloads())
+        for noted in self._answers.take(now):
+            self._note_start(noted, answered=True)
 
-    def _end_stops(self, now: datetime) -> None:
-        """Let the evicted workloads end whose last pods have ended by now."""
-        self._stops = [each for each in self._stops if each[0] > now]
-        self._world = end_evictions(self._world, {workload for _, workload in self._stops})
+    def _note_start(self, workload: WorkloadId, *, answered: bool) -> None:
+        found = self._find(workload)
+        if found is not None and found.admission is not None and found.admission.answered is not answered:
+            after = replace(found, admission=replace(found.admission, answered=answered))
+            self._world = self._world.with_changes([(found, after)])
 
     def _expect_end(self, workload: WorkloadId, start: datetime) -> None:
         run_time = self._known[workload].run_time
@@ -180,28 +193,38 @@ class Timeline:
 
     def _decide(self, now: datetime, ended: tuple[Workload, ...]) -> Moment:
         plans: list[Plan] = []
-        for _ in range(MOST_CYCLES_AT_ONCE):
+        for _ in range(1 if self._decisions else MOST_CYCLES_AT_ONCE):
             snapshot, decided = self._plan(now)
             if decided.is_idle:
                 break
             plans.append(decided)
             for start in decided.starts:
                 self._expect_end(start.workload.id, now)
-        soon = later(now, SHORTEST_WAIT)
+        soon = self._next_decision(now) if self._decisions else later(now, SHORTEST_WAIT)
         self._wake_at = soon if not decided.is_idle else decided.wake_at and max(decided.wake_at, soon)
         return Moment(now, ended, tuple(plans), snapshot)
 
+    def _next_decision(self, now: datetime) -> datetime:
+        """Return when the cluster decided next, if that was soon; else when it would have."""
+        place = bisect_right(self._decisions, now)
+        usual = later(now, GATHERED)
+        found = self._decisions[place] if place < len(self._decisions) else usual
+        return found if found - now < LONGEST_PAUSE else usual
+
     def _plan(self, now: datetime) -> tuple[Snapshot, Plan]:
         """Decide once, and carry it out."""
-        self._end_stops(now)
+        self._react(now)
         world = self._world.at(now)
         self._history = self._history.after(world, now)
         snapshot = measure(self._history.put_into(world), now, self._snapshot)
         decided = plan(snapshot, self._cache)
         self._world = carry_out(snapshot.world, decided)
-        ends = later(now, self._stopping)
-        self._stops += [(ends, each.workload.id) for each in decided.evictions]
-        self._end_stops(now)
+        for evict in decided.evictions:
+            self._stops.expect(evict.workload.id, now)
+        for start in decided.starts:
+            if self._answers.expect(start.workload.id, now):
+                self._note_start(start.workload.id, answered=False)
+        self._react(now)
         self._snapshot = snapshot
         return snapshot, decided
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.reactions import Reactions
 from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEdit, TimedEvent, Timeline
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import given, started_and_evicted
@@ -52,6 +53,30 @@ def test_workloads_run_for_their_time_and_make_room_for_those_that_wait() -> Non
         (3, ["b0"], [], []),
         (10, ["a0"], ["a1 entitled"], []),
         (15, ["a1"], [], []),
+    ]
+
+
+def test_each_eviction_takes_as_long_as_is_known_of_it() -> None:
+    borrower = pending("a", 8, "a0")
+    events = [arrival(0, borrower), arrival(4, pending("b", 4, "b0"), 3), arrival(30, pending("b", 4, "b1"), 3)]
+    stopping = Reactions(timedelta(seconds=2), {borrower.id: [timedelta(seconds=5)]})
+    moments = Timeline(given(TWO), NOW, stopping=stopping).live([*events], after(100), AT_ONCE)
+    assert [(seconds, started) for seconds, _, started, _ in happened([*moments]) if started] == [
+        (0, ["a0 entitled"]),
+        (9, ["b0 entitled claim"]),
+        (12, ["a0 entitled"]),
+        (32, ["b1 entitled claim"]),
+        (35, ["a0 entitled"]),
+    ]
+
+
+def test_nothing_is_evicted_before_its_start_is_noted() -> None:
+    borrower = pending("a", 8, "a0")
+    events = [arrival(0, borrower), arrival(1, pending("b", 4, "b0"))]
+    answering = Reactions(known={borrower.id: [timedelta(seconds=3)]})
+    moments = Timeline(given(TWO), NOW, answering=answering).live([*events], after(100), AT_ONCE)
+    assert [(seconds, evicted) for seconds, _, _, evicted in happened([*moments]) if evicted] == [
+        (3, ["a0 Reclaim for b0"])
     ]
 
 
