@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from heapq import merge
 from operator import attrgetter
+from typing import Final
 
 from cli.replay.past import PastLog, PastWorkload
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import WorkloadId
 from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEvent, Timeline
 
+RENEWALS: Final = 10_000
+"""How often past use is brought up to date at most; it can be most of what a long replay costs."""
 Progress = Callable[[datetime], None]
 """Is told of each moment that is reached."""
 
@@ -41,8 +44,9 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
             each.starts.append(each.past.workload.admission.since)
     known = {each.workload.id: each.run_time for each in log.workloads if each.run_time is not None}
     timeline = Timeline(
-        world, log.begin, known, stopping=log.stopping, answering=log.answering, decisions=log.decisions or ()
-    )
+        world, log.begin, known, stopping=log.stopping, answering=log.answering, decisions=log.decisions or (),
+        renewed=(log.end - log.begin) / RENEWALS,
+    )  # fmt: skip
     for moment in timeline.live(_events(log), log.end, gathered):
         _record(moment, found)
         if progress is not None:

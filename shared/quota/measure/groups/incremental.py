@@ -166,9 +166,10 @@ def _changed_past_use(leaf_snapshots: LeafSnapshots, previous: Measurement | Non
     found: dict[FlavorResource, list[str]] = {}
     if now is before:
         return found
-    for name in (now.keys() | before.keys()) & previous.numbers.keys():
-        own, known = now.get(name, {}), before.get(name, {})
-        if own is not known:
+    changed = [name for name, own in now.items() if own is not before.get(name)]
+    for name in (*changed, *(before.keys() - now.keys())):
+        if name in previous.numbers:
+            own, known = now.get(name, {}), before.get(name, {})
             for key in own.keys() | known.keys():
                 if own.get(key, 0) != known.get(key, 0):
                     found.setdefault(key, []).append(name)

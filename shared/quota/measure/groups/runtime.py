@@ -49,12 +49,19 @@ class Column:
             self._draft(name)
 
     def mark_past_use(self, names: Iterable[str]) -> None:
-        """Divide the parents of these groups again: past use can decide who gets the units that remain."""
-        for name in names:
-            parent = self._tree_index.parents.get(name)
-            if parent is not None:
+        """Divide the parents of these groups again, where past use can decide who gets the units that remain.
+
+        It cannot where all children get all that they can use, in whatever order they come.
+        """
+        for parent in {self._tree_index.parents.get(name) for name in names}:
+            if parent is not None and not self._had_enough(parent):
                 self._draft(parent)
                 self._with_changed_child.add(parent)
+
+    def _had_enough(self, parent: str) -> bool:
+        """Return whether it had what its children demand; False also where one may hold more than it demands."""
+        known = self._previous.get(parent, _NOTHING).get(self._key)
+        return known is not None and known.runtime >= known.request and not known.non_preemptible
 
     def set_totals(self, leaf: str, total: LeafTotals) -> None:
         """Set what `leaf` uses and requests now."""

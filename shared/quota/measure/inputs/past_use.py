@@ -9,6 +9,7 @@ The past use of namespaces or users in a leaf whose order is by these is kept in
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from math import isqrt
 from typing import Final
 
@@ -43,6 +44,7 @@ def decayed(amount: Amount, elapsed: timedelta, half_life: timedelta) -> Amount:
     return amount * factor >> bits
 
 
+@lru_cache(maxsize=256)
 def remaining(elapsed: timedelta, half_life: timedelta) -> tuple[int, int]:
     """Return (factor, bits): what is left of any amount after `elapsed` is amount * factor >> bits."""
     halvings, rest = divmod(max(elapsed, timedelta()), half_life)
@@ -73,6 +75,8 @@ class UseHistory:
     amounts: PastUse = field(default_factory=dict)
     requesters: RequesterUse = field(default_factory=dict)
     as_of: datetime | None = None
+    shortest: timedelta = timedelta(seconds=1)
+    """All amounts are brought to a new `as_of` no sooner than so long after the last one."""
     _running: Mapping[str, _Running] = field(default_factory=dict)
     _world: World | None = None
 
@@ -138,7 +142,7 @@ class UseHistory:
 
     def _renewed(self, world: World, now: datetime) -> "UseHistory":
         """Bring everything to a new `as_of`, and sum the parents again."""
-        as_of = later(now, max(self.half_life / PERIODS, timedelta(seconds=1)))
+        as_of = later(now, max(self.half_life / PERIODS, self.shortest))
         fresh = replace(self, as_of=as_of)
         draft = _Draft({})
         for name, by_key in self.amounts.items():

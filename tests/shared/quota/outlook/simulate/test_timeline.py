@@ -1,7 +1,10 @@
 """A world lived through in time: arrivals, ends, evictions and edits, each decided when it comes."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from random import Random
+
+import pytest
 
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
@@ -127,3 +130,26 @@ def test_what_comes_within_the_gathering_is_decided_together() -> None:
     events = [arrival(1, pending("a", 8, "late", priority=0), 5), arrival(2, pending("a", 8, "first", priority=9), 5)]
     moments = [*Timeline(given(TWO), NOW).live([*events], after(3), timedelta(seconds=2))]
     assert [each for _, _, started, _ in happened(moments) for each in started] == ["first entitled"]
+
+
+class _Restless(Timeline):
+    """Plans whenever something has ended."""
+
+    def _is_quiet(self, now: datetime) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plans_that_are_left_out_would_have_changed_nothing(seed: int) -> None:
+    dice = Random(seed)
+    spare = dice.choice((8, 12, 20))
+    start = given(
+        f"root {spare}\n  a 4 w0\n  p/ 4\n    b 2\n    c 2", grace_period=timedelta(seconds=dice.choice((0, 20)))
+    )
+    events = [
+        arrival(at, pending(dice.choice("abc"), dice.randint(1, 5), f"w{at}"), dice.randint(1, 30))
+        for at in sorted(dice.sample(range(300), 60))
+    ]
+    found = [happened([*kind(start, NOW).live([*events], after(600), AT_ONCE)]) for kind in (Timeline, _Restless)]
+    assert found[0] == found[1]
+    assert any(started for _, _, started, _ in found[0])
