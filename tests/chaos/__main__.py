@@ -7,12 +7,14 @@ import argparse
 import random
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 from dev.controlplane.programs import binaries
 from dev.operators import building
 from dev.operators.recipe import JOBSET
 from tests.chaos.judging.checker import Findings
+from tests.chaos.running.cluster_setup import SKEW
 from tests.chaos.running.evidence import judge_again
 from tests.chaos.running.run import Report, RunOptions, run
 
@@ -49,6 +51,9 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=200, help="how much work is submitted at least")
     parser.add_argument("--faults", type=int, default=1000, help="how many faults are committed at least")
     parser.add_argument("--without-jobsets", action="store_true", help="only Jobs, pods and groups of pods")
+    parser.add_argument("--without-accounts", action="store_true", help="no count beside the accounts")
+    ahead = "how many seconds the second reconciler's clock is ahead; with 0, accounts must be exact"
+    parser.add_argument("--skew", type=float, default=SKEW.total_seconds(), metavar="SECONDS", help=ahead)
     kept = "where logs and history are left; absent: in a temporary folder, if anything is found"
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help=kept)
     parser.add_argument("--judge", type=Path, metavar="FOLDER", help="run nothing, check again what was left there")
@@ -57,7 +62,10 @@ def _asked() -> argparse.Namespace:
 
 def _options(given: argparse.Namespace) -> RunOptions:
     jobsets = not given.without_jobsets
-    return RunOptions(given.seed, given.jobs, given.faults, jobsets=jobsets, keep=given.keep)
+    accounts, skew = not given.without_accounts, timedelta(seconds=given.skew)
+    return RunOptions(
+        given.seed, given.jobs, given.faults, jobsets=jobsets, keep=given.keep, accounts=accounts, skew=skew
+    )
 
 
 def _say(text: str) -> None:

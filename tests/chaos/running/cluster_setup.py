@@ -29,8 +29,8 @@ from tests.faults.proxy import FaultProxy, Side
 ACCOUNT: Final = f"system:serviceaccount:{installing.NAMESPACE}:"
 RECONCILER: Final = f"{ACCOUNT}quotree-reconciler"
 WEBHOOK: Final = f"{ACCOUNT}quotree-webhook"
-SKEWS: Final = (timedelta(), timedelta(seconds=40))
-"""How far the clock of each reconciler is ahead."""
+SKEW: Final = timedelta(seconds=40)
+"""How far the clock of the second of two reconcilers is ahead."""
 WEBHOOKS: Final = 2
 JOBSETS: Final = {"preset": "jobset", "operators": [JOBSET.user]}
 ELECTION: Final = {
@@ -90,7 +90,9 @@ class Stage:
 
 
 @contextmanager
-def running(programs: binaries.Binaries, seed: int, *, jobsets: bool = False) -> Iterator[Stage]:
+def running(
+    programs: binaries.Binaries, seed: int, *, jobsets: bool = False, skew: timedelta = SKEW
+) -> Iterator[Stage]:
     """All of it, until the end of the block; with `jobsets` also JobSet's operator, whose kind is governed.
 
     Then the namespace is managed with an even seed, and with an odd one only what names a group is.
@@ -103,7 +105,7 @@ def running(programs: binaries.Binaries, seed: int, *, jobsets: bool = False) ->
             cluster.start(programs, nodes=NODES, extra_apiserver_args=arguments) as control_plane,
             FaultProxy(control_plane.url, control_plane.ca_file, seed=seed).running() as proxy,
             operators.running(JOBSET, control_plane) if jobsets else nullcontext() as operator,
-            _installed(control_plane, proxy, seed, [JOBSETS] if jobsets else []) as (leading, judging),
+            _installed(control_plane, proxy, seed, [JOBSETS] if jobsets else [], skew) as (leading, judging),
         ):
             stage = Stage(
                 control_plane, proxy, leading, judging, log, operator=operator, managed=jobsets and seed % 2 == 0
@@ -121,7 +123,11 @@ def running(programs: binaries.Binaries, seed: int, *, jobsets: bool = False) ->
 
 @contextmanager
 def _installed(
-    control_plane: cluster.ControlPlane, proxy: FaultProxy, seed: int, kinds: Sequence[Mapping[str, object]]
+    control_plane: cluster.ControlPlane,
+    proxy: FaultProxy,
+    seed: int,
+    kinds: Sequence[Mapping[str, object]],
+    skew: timedelta,
 ) -> Iterator[tuple[list[Process], list[Process]]]:
     control_plane.kubectl("create", "namespace", installing.NAMESPACE)
     for account in ("quotree-reconciler", "quotree-webhook"):
@@ -140,7 +146,7 @@ def _installed(
                 connection = _connection(control_plane, proxy, f"webhook-{number}", "quotree-webhook")
                 balancer.behind.append(ports.take())
                 quotree.add_webhook(listen=balancer.behind[-1], reconcilerUser=RECONCILER, connection=connection)
-            for number, ahead in enumerate(SKEWS):
+            for number, ahead in enumerate((timedelta(), skew)):
                 connection = _connection(control_plane, proxy, f"reconciler-{number}", "quotree-reconciler")
                 process = quotree.add_reconciler(leaderElection=ELECTION, connection=connection)
                 _skew(process, ahead)

@@ -10,7 +10,7 @@ from shared.api.names import MANAGED_LABEL, TRUE
 from tests.chaos.judging.at_rest import Rest
 from tests.chaos.judging.checker import Expectations, Findings, check
 from tests.chaos.judging.history import read_history
-from tests.chaos.running.cluster_setup import RECONCILER, SKEWS, Stage
+from tests.chaos.running.cluster_setup import RECONCILER, SKEW, Stage
 from tests.chaos.running.workloads import CPUS, NAMESPACE
 
 _REST: Final = "rest.json"
@@ -36,4 +36,4 @@ def expectations(rest: Rest) -> Expectations:
     """What the checker needs to know about the cluster that came to this rest."""
     labels = next(each["metadata"] for each in rest.lists["namespaces"] if each["metadata"]["name"] == NAMESPACE)
     managed = labels.get("labels", {}).get(MANAGED_LABEL) == TRUE
-    return Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, managed=managed, skew=max(SKEWS))
+    return Expectations(RECONCILER, rest.surrounding(), {"cpu": CPUS * 1000}, managed=managed, skew=SKEW)

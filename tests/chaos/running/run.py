@@ -6,22 +6,26 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from typing import Final
 
 from dev.controlplane.programs import binaries
 from shared.quota.model.settings import QuotaSettings
+from tests.chaos.judging.accounts import counted_runs, judge_accounts
 from tests.chaos.judging.at_rest import Rest, judge, look, still_counted, unseen
 from tests.chaos.judging.checker import Findings, Flaw, check
 from tests.chaos.judging.history import Version, read_history
 from tests.chaos.running import evidence, faults, network_faults
-from tests.chaos.running.cluster_setup import Stage, running
+from tests.chaos.running.cluster_setup import SKEW, Stage, running
 from tests.chaos.running.episode import commit, schedule
 from tests.chaos.running.submitter import Submitter
-from tests.chaos.running.workloads import organisation, submissions
+from tests.chaos.running.workloads import LEDGER, Submission, ledger_group, organisation, submissions
 
 Say = Callable[[str], None]
+ACCOUNTS_PATIENCE: Final = 150.0
+"""Seconds; accounts are written once a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,10 @@ class RunOptions:
     """Whether there are JobSets among the work, and faults of their operator."""
     keep: Path | None = None
     """Where the evidence goes; None: to a temporary folder, if anything is found."""
+    accounts: bool = False
+    """Whether there is a leaf whose Jobs are counted beside its account, which takes some minutes more."""
+    skew: timedelta = SKEW
+    """How far the second reconciler's clock is ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,10 @@ class Report:
 def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
     """Do all of it."""
     random = Random(options.seed)
-    with running(programs, options.seed, jobsets=options.jobsets) as stage:
-        _organise(stage)
-        submitter = Submitter(stage, submissions(Random(random.random()), jobsets=options.jobsets), options.pace)
+    with running(programs, options.seed, jobsets=options.jobsets, skew=options.skew) as stage:
+        _organise(stage, [*organisation(), *([ledger_group()] if options.accounts else [])])
+        work = submissions(Random(random.random()), jobsets=options.jobsets, ledger=options.accounts)
+        submitter = Submitter(stage, work, options.pace)
         stage.proxy.rules.extend(network_faults.noise())
         submitting = threading.Thread(target=submitter.run, args=(Random(random.random()),), daemon=True)
         submitting.start()
@@ -79,10 +88,14 @@ def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
         stage.proxy.rules.clear()
         say(f"{stage.proxy.faults() + episodes.total()} faults, {len(submitter.taken)} submitted; coming to rest")
         rest = _settle(stage, options.patience, say)
+        if options.accounts:
+            rest = _wait_for_accounts(stage, say)
         kept = evidence.keep(stage, rest, options.keep)
         history = read_history(kept / stage.audit_log.name)
     say(f"judging {len(history)} versions")
     findings = _judge(rest, history, submitter, stage)
+    if options.accounts:
+        _judge_accounts(rest, history, findings, exact=not options.skew)
     if not findings.flaws and options.keep is None:
         shutil.rmtree(kept)
     return Report(
@@ -111,9 +124,20 @@ def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, stage: 
     return findings
 
 
-def _organise(stage: Stage) -> None:
+def _judge_accounts(rest: Rest, history: Sequence[Version], findings: Findings, *, exact: bool) -> None:
+    """With clocks that differ, a difference of the account is what is to be expected: it is counted, and no flaw."""
+    runs = counted_runs(history, LEDGER)
+    findings.counts["Jobs counted beside their account"] += len(runs)
+    found = list(judge_accounts(rest, runs, LEDGER))
+    if exact:
+        findings.flaws.extend(found)
+    for each in found:
+        findings.counts[f"accounts that differ: {each.message}"] += 1
+
+
+def _organise(stage: Stage, objects: Sequence[Submission]) -> None:
     """The webhook might not have its certificate yet, or a parent might not be seen yet: ask again."""
-    for each in organisation():
+    for each in objects:
         ends = time.monotonic() + 60
         while (answer := stage.cluster.rest.request("POST", each.path, each.body))[0] not in (201, 409):
             if time.monotonic() > ends:
@@ -135,6 +159,16 @@ def _strike(stage: Stage, submitter: Submitter, options: RunOptions, random: Ran
     while len(submitter.taken) < options.jobs and time.monotonic() < ends:
         time.sleep(0.2)
     return committed
+
+
+def _wait_for_accounts(stage: Stage, say: Say) -> Rest:
+    """Wait until the accounts are what was counted, or for so long that all of them would be written."""
+    runs = counted_runs(read_history(stage.audit_log), LEDGER)
+    ends = time.monotonic() + ACCOUNTS_PATIENCE
+    while (found := list(judge_accounts(rest := look(stage.cluster), runs, LEDGER))) and time.monotonic() < ends:
+        time.sleep(1)
+    say(f"{len(runs)} Jobs counted, {len(found)} accounts differ")
+    return rest
 
 
 def _settle(stage: Stage, patience: float, say: Say) -> Rest:

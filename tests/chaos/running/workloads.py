@@ -24,6 +24,8 @@ CPUS: Final = 32
 PRIORITIES: Final = {"low": 100, "middle": 500, "high": 1000}
 BUDGET_LABEL: Final = "chaos/budget"
 LEAVES: Final = ("vision", "nlp", "ads", "search", "lab")
+LEDGER: Final = "ledger"
+"""A leaf whose Jobs nobody stops, for what they used is counted exactly; its own, beside the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,22 @@ def _group(name: str, parent: str = "root", *, is_parent: bool = False, **limits
     return Submission(f"/apis/{API_VERSION}/quotagroups", body)
 
 
-def submissions(random: Random, *, jobsets: bool = False) -> Iterator[Submission]:
+def ledger_group() -> Submission:
+    """The leaf of what is counted: within its min, so that nothing else stops it either."""
+    return _group(LEDGER, min=2)
+
+
+def submissions(random: Random, *, jobsets: bool = False, ledger: bool = False) -> Iterator[Submission]:
     """Work without end: mostly Jobs of one to three pods, some plain pods and groups of them, some not preemptible.
 
-    With `jobsets`, some JobSets of two or three Jobs as well.
+    With `jobsets`, some JobSets of two or three Jobs as well; with `ledger`, some Jobs of that leaf.
     """
     number = 0
     while True:
         number += 1
+        if ledger and random.random() < 0.2:
+            yield _ledger_job(random, number)
+            continue
         labels = {GROUP_LABEL: random.choice(LEAVES)}
         cpu, pods = random.randint(1, 2), random.randint(1, 3)
         if labels[GROUP_LABEL] != "lab" and random.random() < 0.15:
@@ -98,6 +108,12 @@ def submissions(random: Random, *, jobsets: bool = False) -> Iterator[Submission
             yield _jobset(f"set-{number:04}", labels, pod, random.choice(((1, 1), (1, 2), (2, 1))))
         else:
             yield _job(f"job-{number:04}", labels, pod, pods)
+
+
+def _ledger_job(random: Random, number: int) -> Submission:
+    """One pod, not preemptible: it is started once, and runs to its end."""
+    labels = {GROUP_LABEL: LEDGER, PREEMPTIBLE_LABEL: "false"}
+    return _job(f"ledger-{number:04}", labels, _pod(random, 1), 1)
 
 
 def _pod(random: Random, cpu: int) -> dict[str, Any]:
