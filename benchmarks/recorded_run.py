@@ -1,7 +1,8 @@
 """Whether a recorded live run replays as it was: `python -m benchmarks.recorded_run [--jobs N] [--seconds N]`.
 
 The reconciler leads a live run on a real control plane with simulated nodes, and records it: Jobs come evenly, of four
-leaves in two levels, and two edits of quota objects. Printed is how the replay of the recording differs from the run.
+leaves in two levels, and two edits of quota objects. Printed is how the replay of the recording differs from the run;
+and how its replay under another tree differs from a live run of the same Jobs under that tree.
 """
 
 import argparse
@@ -20,6 +21,9 @@ from random import Random
 from statistics import mean, median, quantiles
 from typing import Any, Final
 
+import yaml
+
+from benchmarks.engine.replay import group
 from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
@@ -39,11 +43,21 @@ TREE: Final[Mapping[str, Spec]] = {
     "web": {"quotas": [quota(min="8")]},
     "search": {"quotas": [quota(min="8")]},
 }
-EDITS: Final[Sequence[tuple[float, str, Spec]]] = (
+Edit = tuple[float, str, Spec]
+EDITS: Final[Sequence[Edit]] = (
     (0.35, "web", {"quotas": [quota(min="2")]}),
     (0.65, "root", {"isParent": True, "quotas": [quota(max="48")]}),
 )
 """(part of the time after which, group, its spec from then on)."""
+OTHER: Final[Mapping[str, Spec]] = {
+    "root": {"isParent": True, "quotas": [quota(max="40")]},
+    "research": {"isParent": True, "quotas": [quota(min="16", max="30")]},
+    "vision": {"parent": "research", "quotas": [quota(min="4")]},
+    "speech": {"parent": "research", "quotas": [quota(min="10")]},
+    "web": {"quotas": [quota(min="16")]},
+    "search": {"quotas": [quota(min="4", max="12")]},
+}
+"""The other tree, which nobody edits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +92,10 @@ def arrivals(jobs: int, seconds: float) -> list[Arrival]:
     return found
 
 
-def live(q: Quotree, tree: Mapping[str, Spec], jobs: Sequence[Arrival], seconds: float) -> None:
-    """Live through the arrivals in the cluster, to the end of the last Job."""
+def live(
+    q: Quotree, tree: Mapping[str, Spec], jobs: Sequence[Arrival], seconds: float, edits: Sequence[Edit] = ()
+) -> None:
+    """Live through the arrivals and edits in the cluster, to the end of the last Job."""
     q.lead()
     for name, spec in tree.items():
         q.group(name, **spec)
@@ -87,7 +103,7 @@ def live(q: Quotree, tree: Mapping[str, Spec], jobs: Sequence[Arrival], seconds:
         q.known(name)
     wait_for(lambda: q.metric("quotree_recording_lines_total") > len(tree), "it records", PATIENCE)
     coming = sorted(
-        [(each.at, each) for each in jobs] + [(part * seconds, (name, spec)) for part, name, spec in EDITS],
+        [(each.at, each) for each in jobs] + [(part * seconds, (name, spec)) for part, name, spec in edits],
         key=lambda each: each[0],
     )
     begin = time.monotonic()
@@ -115,9 +131,9 @@ def control_plane(folder: Path) -> Iterator[Quotree]:
             q.kill()
 
 
-def replayed(logs: Path) -> list[dict[str, Any]]:
+def replayed(logs: Path, *options: str) -> list[dict[str, Any]]:
     """Return the workloads of a replay."""
-    words = [sys.executable, "-m", "cli", "replay", str(logs), "--gather", "50ms", "-o", "json"]
+    words = [sys.executable, "-m", "cli", "replay", str(logs), "-o", "json", *options]
     found: list[dict[str, Any]] = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["workloads"]
     return found
 
@@ -140,7 +156,9 @@ def inverted(first: Sequence[Event], second: Mapping[tuple[str, str, int], Event
     return sum(1 for place, (a, x) in enumerate(times) for b, y in times[place + 1 :] if b - a >= apart and y < x)
 
 
-def compare(lived: dict[tuple[str, str, int], Event], again: dict[tuple[str, str, int], Event]) -> list[Figure]:
+def compare(
+    lived: dict[tuple[str, str, int], Event], again: dict[tuple[str, str, int], Event], place: str
+) -> list[Figure]:
     """Print how the two differ, and return it. Times are counted from the first start of each."""
     zero, other = (min(each.time for each in side.values()) for side in (lived, again))
     both = lived.keys() & again.keys()
@@ -159,13 +177,34 @@ def compare(lived: dict[tuple[str, str, int], Event], again: dict[tuple[str, str
     exchanged = inverted(shared, again, 0)
     print(f"  in another order: {exchanged} of {pairs} pairs; {apart}")
     return [
-        *(Figure(f"recorded_run.{side}.{what}", number) for side, of in count.items() for what, number in of.items()),
-        Figure("recorded_run.both", len(both)),
-        Figure("recorded_run.later", median(late), "s"),
-        Figure("recorded_run.later.5", cuts[0], "s"),
-        Figure("recorded_run.later.95", cuts[-1], "s"),
-        Figure("recorded_run.later.longest", longest, "s"),
-        Figure("recorded_run.exchanged", 100 * exchanged / pairs, "%"),
+        *(Figure(f"{place}.{side}.{what}", number) for side, of in count.items() for what, number in of.items()),
+        Figure(f"{place}.both", len(both)),
+        Figure(f"{place}.later", median(late), "s"),
+        Figure(f"{place}.later.5", cuts[0], "s"),
+        Figure(f"{place}.later.95", cuts[-1], "s"),
+        Figure(f"{place}.later.longest", longest, "s"),
+        Figure(f"{place}.exchanged", 100 * exchanged / pairs, "%"),
+    ]
+
+
+def waits(workloads: Sequence[Mapping[str, Any]], source: str) -> dict[str, float]:
+    """Return by leaf how long its workloads waited on average, in seconds."""
+    found: dict[str, list[float]] = {}
+    for each in workloads:
+        came, starts = datetime.fromisoformat(each["created"]), each[source]["starts"]
+        if starts:
+            found.setdefault(each["group"], []).append((datetime.fromisoformat(starts[0]) - came).total_seconds())
+    return {leaf: mean(times) for leaf, times in sorted(found.items())}
+
+
+def compare_waits(lived: Mapping[str, float], again: Mapping[str, float], place: str) -> list[Figure]:
+    """Print how long each leaf waited, live and in the replay, and return it."""
+    for leaf, seconds in lived.items():
+        print(f"  {leaf} waited {seconds:.2f} s, in the replay {again.get(leaf, 0):.2f} s")
+    return [
+        Figure(f"{place}.{side}.wait.{leaf}", seconds, "s")
+        for side, found in (("live", lived), ("replay", again))
+        for leaf, seconds in found.items()
     ]
 
 
@@ -174,14 +213,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recorded_run")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=100.0)
+    parser.add_argument("--keep", type=Path, help="A new folder for the recordings.")
     options = parser.parse_args()
     jobs = arrivals(options.jobs, options.seconds)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "run"
-        with control_plane(folder) as q:
-            live(q, TREE, jobs, options.seconds)
-        again = replayed(folder / "logs")
-        record(*compare(events(again, "recorded"), events(again, "replayed")))
+        folder = options.keep or Path(name) / "runs"
+        folder.mkdir()
+        with control_plane(folder / "own") as q:
+            live(q, TREE, jobs, options.seconds, EDITS)
+        with control_plane(folder / "other") as q:
+            live(q, OTHER, jobs, options.seconds)
+        record(*judge(folder))
+
+
+def judge(folder: Path) -> list[Figure]:
+    """Compare the recordings in the folder with replays of the first one."""
+    tree = folder / "tree.yaml"
+    tree.write_text(yaml.safe_dump_all([group(name, spec) for name, spec in OTHER.items()]))
+    own, lived = replayed(folder / "own" / "logs"), replayed(folder / "other" / "logs")
+    under = replayed(folder / "own" / "logs", "-f", str(tree))
+    print("under its own tree:")
+    figures = compare(events(own, "recorded"), events(own, "replayed"), "recorded_run")
+    figures += compare_waits(waits(own, "recorded"), waits(own, "replayed"), "recorded_run")
+    print("under another tree, beside a live run of it:")
+    figures += compare(events(lived, "recorded"), events(under, "replayed"), "recorded_run.other")
+    return figures + compare_waits(waits(lived, "recorded"), waits(under, "replayed"), "recorded_run.other")
 
 
 if __name__ == "__main__":

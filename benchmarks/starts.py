@@ -1,7 +1,7 @@
 """How fast held Jobs are started: Quotree and Kueue with everything on, and the limit, one patch per Job and no more.
 
-`kinds` is Quotree that governs all shipped kinds beside Jobs; `reviewed-limit` is one patch per Job, and two webhooks
-that agree at once to each creation: the difference to it is Quotree's own.
+`kinds` is Quotree that governs all shipped kinds beside Jobs, `recording` one whose leader records; `reviewed-limit` is
+one patch per Job, and two webhooks that agree at once to each creation: the difference to it is Quotree's own.
 
     python -m benchmarks.starts [--jobs 500] [--rounds 1] [CONTENDER…]
 
@@ -36,7 +36,7 @@ from benchmarks.jobs import create_all, job
 from benchmarks.results.figures import Figure, of_rounds, record
 from benchmarks.starting.agreeing import reviewed_limit
 from benchmarks.starting.contender import Contender
-from benchmarks.starting.itself import quotree, quotree_with_kinds
+from benchmarks.starting.itself import quotree, quotree_recording, quotree_with_kinds
 from benchmarks.starting.kueue import kueue
 from benchmarks.starting.limit import limit
 from dev.controlplane import cluster
@@ -52,6 +52,7 @@ from shared.kube.watch.watching import Watch
 CONTENDERS: Final[dict[str, Callable[[ControlPlane], AbstractContextManager[Contender]]]] = {
     "quotree": quotree,
     "kinds": quotree_with_kinds,
+    "recording": quotree_recording,
     "kueue": kueue,
     "limit": limit,
     "reviewed-limit": reviewed_limit,

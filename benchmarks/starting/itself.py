@@ -27,6 +27,14 @@ def quotree(control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY) -> Ite
 
 
 @contextmanager
+def quotree_recording(control_plane: ControlPlane) -> Iterator[Contender]:
+    """The same, and the leader records."""
+    recording = {"enabled": True, "folder": str(control_plane.workdir / "recording")}
+    with _installed(control_plane, "recording", TWENTY, (), recording=recording) as contender:
+        yield contender
+
+
+@contextmanager
 def quotree_with_kinds(control_plane: ControlPlane) -> Iterator[Contender]:
     """The same, and every shipped kind is governed; JobSet's definition is there, so that its objects are watched."""
     built = building.ensure(JOBSET, control_plane.binaries, print)
@@ -44,9 +52,14 @@ def _unconverted(spec: dict[str, object]) -> dict[str, object]:
 
 @contextmanager
 def _installed(
-    control_plane: ControlPlane, name: str, leaves: Sequence[Leaf], kinds: Sequence[Mapping[str, object]]
+    control_plane: ControlPlane,
+    name: str,
+    leaves: Sequence[Leaf],
+    kinds: Sequence[Mapping[str, object]],
+    **settings: Mapping[str, object],
 ) -> Iterator[Contender]:
-    with installed(control_plane, kinds=kinds):
+    with installed(control_plane, kinds=kinds, reconcilers=0) as running:
+        running.add_reconciler(**settings)
         control_plane.apply(yaml.safe_dump_all(_groups(leaves)))
 
         def stop(policy: str) -> None:
