@@ -229,7 +229,7 @@ def main() -> None:
 def judge(folder: Path) -> list[Figure]:
     """Compare the recordings in the folder with replays of the first one."""
     tree = folder / "tree.yaml"
-    tree.write_text(yaml.safe_dump_all([group(name, spec) for name, spec in OTHER.items()]))
+    tree.write_text(yaml.safe_dump_all([group(name, dict(spec)) for name, spec in OTHER.items()]))
     own, lived = replayed(folder / "own" / "logs"), replayed(folder / "other" / "logs")
     under = replayed(folder / "own" / "logs", "-f", str(tree))
     print("under its own tree:")

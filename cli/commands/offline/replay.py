@@ -27,6 +27,7 @@ from cli.replay.past import PastLog
 from cli.replay.recorded import read_recorded
 from cli.replay.sacct import is_sacct, read_sacct
 from cli.replay.table import read_table
+from shared.json_data import Json
 from shared.kinds.kind import Kinds
 from shared.problems import Problem
 from shared.process.cluster_settings import known_kinds
@@ -79,7 +80,7 @@ def command(
     elif output == "html":
         click.echo(html(rows, notes), nl=False)
     elif output == "json":
-        data = {"begin": past.begin.isoformat(), "end": past.end.isoformat(), "notes": notes}
+        data: Json = {"begin": past.begin.isoformat(), "end": past.end.isoformat(), "notes": notes}
         if compared is not None:
             data["comparison"] = compared.as_data()
         workloads = [replayed_as_data(each) for each in replayed.workloads]

@@ -237,7 +237,7 @@ def _decided(seconds: float) -> dict[str, Any]:
 def test_a_leaders_log_says_what_each_decision_knew(tmp_path: Path) -> None:
     """`second` comes before `first` has ended, and both are known to the same decision: it is not borrowed for."""
     first, second = _job("first", "a", 8, 10), _job("second", "b", 8, 20)
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"time": after(0).isoformat(), "order": [1, 0, 0]},
         *({"time": after(0).isoformat(), "object": _group(name, 4)} for name in "ab"),
         {"time": after(10.1).isoformat(), "object": first},

@@ -20,7 +20,8 @@ def status(months: dict[str, PeriodAccount]) -> QuotaGroupStatus:
     return QuotaGroupStatus(accounts=written, accounted_until=until)
 
 
-LEAF = PeriodAccount({GPU: Account(9 * HOUR, 3 * HOUR, 0, HOUR, {"nlp": 2 * HOUR})}, {"train": {GPU: 8 * HOUR}, "": {GPU: HOUR}})
+USED = Account(9 * HOUR, 3 * HOUR, 0, HOUR, {"nlp": 2 * HOUR})
+LEAF = PeriodAccount({GPU: USED}, {"train": {GPU: 8 * HOUR}, "": {GPU: HOUR}})
 STATUSES = {
     "vision": status({"2026-08": PeriodAccount({GPU: Account(HOUR)}), "2026-09": LEAF}),
     "nlp": status({"2026-09": PeriodAccount({GPU: Account(0, 0, 2 * HOUR)})}),
