@@ -82,7 +82,7 @@ class SeenObject:
 
     def note_freed(self, sight: Sight) -> None:
         """Take in that a leader knew that the last pods of its last eviction were gone."""
-        if self.evictions:
+        if self.evictions and self._stops.get(max(self.evictions)) is None:
             self._stops[max(self.evictions)] = sight
 
     def _note_stop(self, evicted: datetime, job: Job, sight: Sight) -> None:
