@@ -72,9 +72,10 @@ class _Reading:
         if line.decided:
             self._decision.time, self._decision = time, Decision()
             self._decisions.append(time)
-            for name in line.freed:
-                if name in self._seen:
-                    self._seen[name].note_freed(sight)
+            for seen in filter(None, map(self._seen.get, line.noted)):
+                seen.note_start(sight)
+            for seen in filter(None, map(self._seen.get, line.freed)):
+                seen.note_freed(sight)
         elif line.object is not None:
             (manifest,) = manifests_in([line.object], "log")
             name = _name(manifest)

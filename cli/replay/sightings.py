@@ -68,7 +68,8 @@ class SeenObject:
         if said.admission is not None:
             started = said.admission.time.astimezone(UTC)
             self.starts.add(started)
-            if job is not None and not job.spec.suspend and job.status.start_time is not None:
+            is_noted = job is not None and not job.spec.suspend and job.status.start_time is not None
+            if is_noted and not knows_pods:
                 self._answers.setdefault(started, sight)
         if said.eviction is not None:
             evicted = said.eviction.time.astimezone(UTC)
@@ -79,6 +80,11 @@ class SeenObject:
                 self._note_stop(evicted, job, sight)
         if self._end is None and _has_ended(body, job):
             self._end = _End(_named_end(body.get("status") or {}, sight.time), sight)
+
+    def note_start(self, sight: Sight) -> None:
+        """Take in that a leader knew that its last start was noted."""
+        if self.starts:
+            self._answers.setdefault(max(self.starts), sight)
 
     def note_freed(self, sight: Sight) -> None:
         """Take in that a leader knew that the last pods of its last eviction were gone."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from shared.kube.resources import PODS, Resource
 from shared.kube.watch.watching import Watch
+from shared.recording.lines import LogLine, encode_line
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """What waits at a time; some thousand objects."""
@@ -17,14 +18,12 @@ _CONTROLLED: Final = b'"controller":true'
 
 
 class Heard(NamedTuple):
-    """One event of a watch; or, without a resource, a decision that knew those before it."""
+    """One event of a watch; or, without a resource, the line of a decision that knew those before it."""
 
     time: datetime
     resource: Resource | None
     raw: bytes
     is_gone: bool
-    freed: Sequence[str] = ()
-    """The evicted workloads of which the decision knew that their last pods were gone, and no earlier one."""
 
 
 class HeardObjects:
@@ -37,7 +36,7 @@ class HeardObjects:
         self._bytes = 0
         self._dropped = 0
         self._came = asyncio.Event()
-        self._is_decided = True
+        self.is_decided = True
         """Whether a decision knew all that was heard."""
 
     @contextmanager
@@ -64,15 +63,14 @@ class HeardObjects:
         else:
             self._waiting.append(Heard(datetime.now(UTC), resource, raw, is_gone))
             self._bytes += len(raw)
-            self._is_decided = False
+            self.is_decided = False
         self._came.set()
 
-    def decided(self, now: datetime, freed: Sequence[str] = ()) -> None:
-        """Keep that the leader decided at `now`, if anything was heard or freed since it last did."""
-        if freed or not self._is_decided:
-            self._is_decided = True
-            self._waiting.append(Heard(now, None, b"", is_gone=False, freed=freed))
-            self._came.set()
+    def decided(self, line: LogLine) -> None:
+        """Keep what the log says of a decision."""
+        self.is_decided = True
+        self._waiting.append(Heard(line.time, None, encode_line(line), is_gone=False))
+        self._came.set()
 
     async def wait(self) -> None:
         """Return when something waits, or has been left out."""

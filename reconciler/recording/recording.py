@@ -12,9 +12,9 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
-from reconciler.recording.evicted import EvictedWorkloads
 from reconciler.recording.folder import RecordingFolder
 from reconciler.recording.heard import Heard, HeardObjects
+from reconciler.recording.reactions import Reactions
 from reconciler.report.recording_metrics import RecordingMetrics
 from shared.cluster.watches import LIVE
 from shared.kube.client import Client
@@ -69,7 +69,7 @@ class Recording:
         self.gives_way: Callable[[], bool] = lambda: False
         """Whether something more urgent is under way."""
         self._heard = HeardObjects()
-        self._evicted = EvictedWorkloads()
+        self._reactions = Reactions()
         self._recorder = ObjectRecorder()
         self._text = bytearray()
         """Lines that are not written yet."""
@@ -159,11 +159,13 @@ class Recording:
 
     def decided(self, world: World, now: datetime) -> None:
         """Take in that the leader has decided on `world` at `now`, knowing all that the watches have heard."""
-        self._heard.decided(now, self._evicted.take_freed(world))
+        noted, freed = self._reactions.take(world)
+        if noted or freed or not self._heard.is_decided:
+            self._heard.decided(LogLine(now, decided=True, noted=(*noted,), freed=(*freed,)))
 
     def _take(self, heard: Heard) -> None:
         if heard.resource is None:
-            self._text += self._recorder.decided(heard.time, heard.freed)
+            self._text += self._recorder.decided(msgspec.json.decode(heard.raw, type=LogLine))
             return
         found = _object(heard.resource, heard.raw)
         self._touched.add(found.name)

@@ -2,8 +2,9 @@
 
 {"time": …, "object": {…}}, or {"time": …, "deleted": "Job/default/train"}, or {"time": …, "whole": 812}: the last 812
 lines before this one name every object that there is; what was there before and is not named by them is gone.
-{"time": …, "decided": true, "freed": ["Job/default/train"]}: at that time the leader decided, knowing all lines before
-this one, and none after it; since it decided last, the last pods of these evicted workloads were gone.
+{"time": …, "decided": true, "noted": ["Job/default/train"], "freed": ["Job/default/batch"]}: at that time the leader
+decided, knowing all lines before this one, and none after it; since it decided last, controllers had noted the start of
+the first, and the last pods of the second, which are evicted, were gone.
 {"time": …, "order": [1795722343, 12, 0]}: such logs follow each other in that order, whatever their clocks say.
 
 Objects are kept without what changes all the time and decides nothing (heartbeats, fields of managers, statuses of
@@ -46,6 +47,7 @@ class LogLine(msgspec.Struct, omit_defaults=True):
     deleted: str = ""
     whole: int = 0
     decided: bool = False
+    noted: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
     order: tuple[int, ...] = ()
 

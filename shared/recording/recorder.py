@@ -1,6 +1,6 @@
 """Which objects are written to a log: those that came, changed or went since they were written last."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -79,16 +79,13 @@ class ObjectRecorder:
         self.lines += 1
         return encode_line(LogLine(now, whole=lines))
 
-    def decided(self, now: datetime, freed: Sequence[str] = ()) -> bytes:
-        """Return the line that says that the leader decided at `now`, and which evicted workloads had no pods any more.
-
-        Empty if it says nothing: nothing was written since the last one.
-        """
-        if self.lines == self._decided and not freed:
+    def decided(self, line: LogLine) -> bytes:
+        """Return the line of a decision; empty if it says nothing: nothing was written since the last one."""
+        if self.lines == self._decided and not (line.noted or line.freed):
             return b""
         self.lines += 1
         self._decided = self.lines
-        return encode_line(LogLine(now, decided=True, freed=(*freed,)))
+        return encode_line(line)
 
     def forget(self) -> None:
         """Write every object again: what follows is to be read without what was written before."""

@@ -14,8 +14,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from reconciler.recording import heard
-from reconciler.recording.evicted import EvictedWorkloads
 from reconciler.recording.folder import RecordingFolder
+from reconciler.recording.reactions import Reactions
 from reconciler.recording.recording import Recording
 from reconciler.report.recording_metrics import RecordingMetrics
 from shared.kube.client import Client
@@ -23,7 +23,7 @@ from shared.kube.errors import Unavailable
 from shared.kube.resources import JOBS, NODES, PODS, Resource
 from shared.kube.shapes import Page
 from shared.kube.watch.cache import Tap
-from shared.quota.model.workload import Eviction, EvictionReason
+from shared.quota.model.workload import Eviction, EvictionReason, Workload
 from shared.recording.files import DamagedLog, read_lines
 from tests.builders import after, running, world
 
@@ -241,10 +241,24 @@ async def test_lines_say_what_a_decision_knew(recorded: _Fixture) -> None:
 def test_evicted_workloads_are_freed_once_when_their_last_pods_are_gone() -> None:
     one, two = (replace(running("a", 2, name), eviction=EVICTED) for name in ("one", "two"))
     first = world("root 8\n  a 8", [one, two, running("a", 1, "stays")])
-    evicted = EvictedWorkloads()
-    assert evicted.take_freed(first) == []
+    reactions = Reactions()
+    assert reactions.take(first) == ([], [])
     without_use = replace(one, request={"cpu": 0})
     second = first.with_changes([(one, without_use)])
-    assert (evicted.take_freed(second), evicted.take_freed(second)) == (["Job/ns/one"], [])
+    assert (reactions.take(second), reactions.take(second)) == (([], ["Job/ns/one"]), ([], []))
     third = second.with_changes([(without_use, replace(one, admission=None)), (two, None)])
-    assert evicted.take_freed(third) == ["Job/ns/two"]
+    assert reactions.take(third) == ([], ["Job/ns/two"])
+
+
+def test_starts_are_noted_once_unless_they_have_ended() -> None:
+    one, two = (_unnoted(running("a", 2, name)) for name in ("one", "two"))
+    first = world("root 8\n  a 8", [one, two])
+    reactions = Reactions()
+    assert reactions.take(first) == ([], [])
+    second = first.with_changes([(one, running("a", 2, "one")), (two, None)])
+    assert (reactions.take(second), reactions.take(second)) == ((["Job/ns/one"], []), ([], []))
+
+
+def _unnoted(workload: Workload) -> Workload:
+    assert workload.admission is not None
+    return replace(workload, admission=replace(workload.admission, answered=False))
