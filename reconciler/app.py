@@ -194,9 +194,9 @@ class Reconciler:
         wanted = self._settings.recording
         if not wanted.enabled:
             return None
-        folder = RecordingFolder(Path(wanted.folder), wanted.most_bytes, instance_name())
-        may_write, order = self._election.may_write, self._election.order
-        return Recording(self._client, folder, self._metrics.recording, self._watches.members, may_write, order)
+        folder = RecordingFolder(Path(wanted.folder), wanted.most_bytes, instance_name(), self._election.order)
+        metrics, may_write = self._metrics.recording, self._election.may_write
+        return Recording(self._client, folder, metrics, self._watches.members, may_write)
 
     async def _create_built_in(self) -> None:
         """Create the built-in groups; retried indefinitely, because nothing can be decided without root."""

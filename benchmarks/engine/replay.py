@@ -1,7 +1,8 @@
-"""What a replay costs: `python -m benchmarks.engine.replay [--jobs N] [--groups N] [--gather DURATION]`.
+"""What a replay costs: `python -m benchmarks.engine.replay [--jobs N] [--days N] [--groups N] [--gather DURATION]`.
 
-`quotree replay` reads a table of so many jobs, which come evenly over 30 days into a tree of two levels with little
-more capacity than they need, and prints its rows. Printed are its CPU and wall time, and the most memory that it held.
+`quotree replay` reads a table of so many jobs, which come evenly over so many days into a tree of two levels with
+little more capacity than they need, and prints its rows. Printed are its CPU and wall time, and the most memory that it
+held.
 """
 
 import argparse
@@ -21,7 +22,6 @@ import yaml
 from benchmarks.results.figures import Figure, record
 from shared.api.names import API_VERSION
 
-DAYS: Final = 30
 LEAVES: Final = 19
 """Below each parent."""
 MEAN_CPUS: Final = 4
@@ -53,16 +53,16 @@ def group(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": name}, "spec": spec}
 
 
-def rows_of(jobs: int, leaves: list[str]) -> Iterator[tuple[object, ...]]:
+def rows_of(jobs: int, days: float, leaves: list[str]) -> Iterator[tuple[object, ...]]:
     """Yield a row for each job: it starts when it comes, as it would without quota."""
     dice = Random(1)
     for number in range(jobs):
-        came = round(number * DAYS * 86_400 / jobs)
+        came = round(number * days * 86_400 / jobs)
         ended = came + max(1, round(dice.expovariate(1 / (MEAN_HOURS * 3_600))))
         yield f"j{number}", dice.choice(leaves), came, came, ended, dice.randint(1, 2 * MEAN_CPUS - 1)
 
 
-def write_inputs(folder: Path, jobs: int, groups: int) -> list[str]:
+def write_inputs(folder: Path, jobs: int, days: float, groups: int) -> list[str]:
     """Write the tree, the mapping and the table; return the words of the command."""
     tree = list(groups_of(groups))
     leaves = [each["metadata"]["name"] for each in tree if "parent" in each["spec"]]
@@ -71,8 +71,8 @@ def write_inputs(folder: Path, jobs: int, groups: int) -> list[str]:
     with (folder / "jobs.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(("name", "group", "submitted", "started", "ended", "cpu"))
-        table.writerows(rows_of(jobs, leaves))
-    cpus = round(jobs * MEAN_CPUS * MEAN_HOURS / (DAYS * 24) * SPARE) + len(leaves)
+        table.writerows(rows_of(jobs, days, leaves))
+    cpus = round(jobs * MEAN_CPUS * MEAN_HOURS / (days * 24) * SPARE) + len(leaves)
     words = [str(folder / "jobs.csv"), "-f", str(folder / "tree.yaml"), "--mapping", str(folder / "mapping.yaml")]
     return [sys.executable, "-m", "cli", "replay", *words, "--capacity", f"default:cpu={cpus}"]
 
@@ -81,19 +81,22 @@ def main() -> None:
     """Write the table, replay it, and print what it cost."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.replay", description=__doc__)
     parser.add_argument("--jobs", type=int, default=100_000)
+    parser.add_argument("--days", type=float, default=30.0)
     parser.add_argument("--groups", type=int, default=2_000)
     parser.add_argument("--gather", default="1s")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        command = [*write_inputs(Path(folder), options.jobs, options.groups), "--gather", options.gather]
+        command = [*write_inputs(Path(folder), options.jobs, options.days, options.groups), "--gather", options.gather]
         began = time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
     took = time.monotonic() - began
-    print(f"{options.jobs} jobs, {options.groups} groups, --gather {options.gather}: exit code {status >> 8}")
+    words = f"{options.jobs} jobs in {options.days:g} days, {options.groups} groups, --gather {options.gather}"
+    print(f"{words}: exit code {status >> 8}")
     place = f"replay.{options.groups}-groups"
     record(
         Figure(f"{place}.cpu", used.ru_utime + used.ru_stime, "s"),
+        Figure(f"{place}.cpu.job", (used.ru_utime + used.ru_stime) * 1000 / options.jobs, "ms"),
         Figure(f"{place}.memory", used.ru_maxrss / 1024, "MiB"),
     )
     print(f"  CPU {used.ru_utime + used.ru_stime:.0f} s in {took:.0f} s; {used.ru_maxrss // 1024} MiB")

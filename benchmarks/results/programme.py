@@ -58,7 +58,7 @@ ALL: Final = (
     _of("cold_start", "engine", 3, "--trace 1 4", "--trace 1"),
     _of("accounts", "engine", 3, "", "--jobs 5000"),
     _of("forecasts", "engine", 3, "--error over", "--error over --samples 5"),
-    _of("replay", "engine", 2, "--jobs 1000", "--jobs 20 --groups 20"),
-    _of("recorded_run", "", 6, "", "--jobs 12 --seconds 6"),
+    _of("replay", "engine", 2, "--jobs 2000 --days 0.6", "--jobs 20 --groups 20"),
+    _of("recorded_run", "", 9, "", "--jobs 12 --seconds 6"),
     _of("large_objects", "objects", 4, "", "--jobs 5 --kilobytes 100"),
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from shared.recording.files import LineFile
+from shared.recording.lines import LogLine, encode_line
 
 ENDING: Final = ".jsonl.zst"
 _PARTS: Final = 8
@@ -24,11 +25,17 @@ class TooSmall(OSError):
 class RecordingFolder:
     """Begins files, and ends them before they are too large."""
 
-    def __init__(self, path: Path, most: int, instance: str) -> None:
-        """`most`: bytes of all files together. `instance`: distinguishes this process's files from others'."""
+    def __init__(self, path: Path, most: int, instance: str, order: tuple[int, ...] = ()) -> None:
+        """`most`: bytes of all files together. `instance`: distinguishes this process's files from others'.
+
+        `order`: how this process's files follow those of others, whatever clocks say; they say so themselves.
+        """
         self.path = path
         self._most = most
         self._instance = instance
+        self._order = order
+        self._begun = 0
+        """How many files."""
         self._file: LineFile | None = None
         self._name = ""
         self._size = 0
@@ -41,7 +48,11 @@ class RecordingFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self._name = f"{now:%Y%m%dT%H%M%S.%fZ}-{self._instance}{ENDING}"
         self._file = LineFile(self.path / self._name)
-        self._size = self._listed = 0
+        self._listed = 0
+        self._size = (
+            self._file.write(encode_line(LogLine(now, order=(*self._order, self._begun)))) if self._order else 0
+        )
+        self._begun += 1
 
     def write(self, text: bytes) -> int:
         """Write lines; return by how many bytes the file has grown."""

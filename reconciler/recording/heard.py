@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from reconciler.recording.pods import KnownByPods
 from shared.kube.resources import PODS, Resource
 from shared.kube.watch.watching import Watch
+from shared.quota.measure.inputs.world import World
 from shared.recording.lines import LogLine, encode_line
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -36,7 +38,8 @@ class HeardObjects:
         self._bytes = 0
         self._dropped = 0
         self._came = asyncio.Event()
-        self.is_decided = True
+        self._known_by_pods = KnownByPods()
+        self._is_decided = True
         """Whether a decision knew all that was heard."""
 
     @contextmanager
@@ -63,14 +66,17 @@ class HeardObjects:
         else:
             self._waiting.append(Heard(datetime.now(UTC), resource, raw, is_gone))
             self._bytes += len(raw)
-            self.is_decided = False
+            self._is_decided = False
         self._came.set()
 
-    def decided(self, line: LogLine) -> None:
-        """Keep what the log says of a decision."""
-        self.is_decided = True
-        self._waiting.append(Heard(line.time, None, encode_line(line), is_gone=False))
-        self._came.set()
+    def decided(self, world: World, now: datetime) -> None:
+        """Keep that the leader decided on `world` at `now`, if it knew something then that it did not know before."""
+        noted, freed = self._known_by_pods.take(world)
+        if noted or freed or not self._is_decided:
+            self._is_decided = True
+            line = LogLine(now, decided=True, noted=(*noted,), freed=(*freed,))
+            self._waiting.append(Heard(now, None, encode_line(line), is_gone=False))
+            self._came.set()
 
     async def wait(self) -> None:
         """Return when something waits, or has been left out."""

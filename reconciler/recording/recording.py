@@ -14,7 +14,6 @@ import msgspec
 
 from reconciler.recording.folder import RecordingFolder
 from reconciler.recording.heard import Heard, HeardObjects
-from reconciler.recording.reactions import Reactions
 from reconciler.report.recording_metrics import RecordingMetrics
 from shared.cluster.watches import LIVE
 from shared.kube.client import Client
@@ -22,7 +21,7 @@ from shared.kube.errors import ApiError, NotFound
 from shared.kube.resources import PODS, Resource
 from shared.kube.watch.watching import Watch
 from shared.quota.measure.inputs.world import World
-from shared.recording.lines import LogLine, encode_line
+from shared.recording.lines import LogLine
 from shared.recording.recorder import ClusterObject, ObjectRecorder
 from shared.telemetry import get_logger
 
@@ -46,30 +45,25 @@ log = get_logger(__name__)
 class Recording:
     """Records what watches hear while this process leads.
 
-    `may_write`: whether it still does. `order`: how this leader follows others in time, whatever their clocks say.
+    `may_write`: whether it still does.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917
+    def __init__(
         self,
         client: Client,
         folder: RecordingFolder,
         metrics: RecordingMetrics,
         watches: Sequence[Watch[Any]],
         may_write: Callable[[], bool],
-        order: tuple[int, ...],
     ) -> None:
         self._client = client
         self._folder = folder
         self._metrics = metrics
         self._watches = watches
         self._may_write = may_write
-        self._order = order
-        self._files = 0
-        """How many it has begun."""
         self.gives_way: Callable[[], bool] = lambda: False
         """Whether something more urgent is under way."""
         self._heard = HeardObjects()
-        self._reactions = Reactions()
         self._recorder = ObjectRecorder()
         self._text = bytearray()
         """Lines that are not written yet."""
@@ -108,8 +102,6 @@ class Recording:
         self._text.clear()
         now = datetime.now(UTC)
         await self._in_thread(lambda: self._folder.begin(now))
-        self._text += encode_line(LogLine(now, order=(*self._order, self._files)))
-        self._files += 1
         before = self._recorder.lines
         await self._list(resources, now)
         self._text += self._recorder.whole(now, self._recorder.lines - before)
@@ -159,9 +151,7 @@ class Recording:
 
     def decided(self, world: World, now: datetime) -> None:
         """Take in that the leader has decided on `world` at `now`, knowing all that the watches have heard."""
-        noted, freed = self._reactions.take(world)
-        if noted or freed or not self._heard.is_decided:
-            self._heard.decided(LogLine(now, decided=True, noted=(*noted,), freed=(*freed,)))
+        self._heard.decided(world, now)
 
     def _take(self, heard: Heard) -> None:
         if heard.resource is None:

@@ -10,7 +10,7 @@ from shared.api.names import ADMISSION, API_VERSION, GROUP_LABEL, HOLD_LABEL, UN
 from tests.chaos.judging.records import JOBSET
 from tests.chaos.running.cluster_setup import Stage
 from tests.chaos.running.episode import Act, Episode
-from tests.chaos.running.workloads import LEAVES, LEDGER, NAMESPACE, NODES
+from tests.chaos.running.workloads import COUNTED, LEAVES, NAMESPACE, NODES
 from tests.reconciler.poisoned import BEFORE_START, name_of
 from tests.reconciler.reconciler_process import job_manifest
 
@@ -94,7 +94,7 @@ def _unfinished(stage: Stage, path: str) -> list[dict[str, Any]]:
     with suppress(OSError):
         status, body = stage.cluster.rest.request("GET", path)
         if status == 200:
-            free = [each for each in body["items"] if _labels(each).get(GROUP_LABEL) != LEDGER]
+            free = [each for each in body["items"] if _labels(each).get(GROUP_LABEL) != COUNTED]
             found = [each for each in free if not _has_ended(each) and UNIT_LABEL not in _labels(each)]
             return sorted(found, key=lambda each: str(each["metadata"]["name"]), reverse=True)
     return []

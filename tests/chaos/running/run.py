@@ -21,7 +21,7 @@ from tests.chaos.running import evidence, faults, network_faults
 from tests.chaos.running.cluster_setup import SKEW, Stage, running
 from tests.chaos.running.episode import commit, schedule
 from tests.chaos.running.submitter import Submitter
-from tests.chaos.running.workloads import LEDGER, Submission, ledger_group, organisation, submissions
+from tests.chaos.running.workloads import COUNTED, Submission, counted_group, organisation, submissions
 
 Say = Callable[[str], None]
 ACCOUNTS_PATIENCE: Final = 150.0
@@ -76,8 +76,8 @@ def run(programs: binaries.Binaries, options: RunOptions, say: Say) -> Report:
     """Do all of it."""
     random = Random(options.seed)
     with running(programs, options.seed, jobsets=options.jobsets, skew=options.skew) as stage:
-        _organise(stage, [*organisation(), *([ledger_group()] if options.accounts else [])])
-        work = submissions(Random(random.random()), jobsets=options.jobsets, ledger=options.accounts)
+        _organise(stage, [*organisation(), *([counted_group()] if options.accounts else [])])
+        work = submissions(Random(random.random()), jobsets=options.jobsets, counted=options.accounts)
         submitter = Submitter(stage, work, options.pace)
         stage.proxy.rules.extend(network_faults.noise())
         submitting = threading.Thread(target=submitter.run, args=(Random(random.random()),), daemon=True)
@@ -126,9 +126,9 @@ def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, stage: 
 
 def _judge_accounts(rest: Rest, history: Sequence[Version], findings: Findings, *, exact: bool) -> None:
     """With clocks that differ, a difference of the account is what is to be expected: it is counted, and no flaw."""
-    runs = counted_runs(history, LEDGER)
+    runs = counted_runs(history, COUNTED)
     findings.counts["Jobs counted beside their account"] += len(runs)
-    found = list(judge_accounts(rest, runs, LEDGER))
+    found = list(judge_accounts(rest, runs, COUNTED))
     if exact:
         findings.flaws.extend(found)
     for each in found:
@@ -163,9 +163,9 @@ def _strike(stage: Stage, submitter: Submitter, options: RunOptions, random: Ran
 
 def _wait_for_accounts(stage: Stage, say: Say) -> Rest:
     """Wait until the accounts are what was counted, or for so long that all of them would be written."""
-    runs = counted_runs(read_history(stage.audit_log), LEDGER)
+    runs = counted_runs(read_history(stage.audit_log), COUNTED)
     ends = time.monotonic() + ACCOUNTS_PATIENCE
-    while (found := list(judge_accounts(rest := look(stage.cluster), runs, LEDGER))) and time.monotonic() < ends:
+    while (found := list(judge_accounts(rest := look(stage.cluster), runs, COUNTED))) and time.monotonic() < ends:
         time.sleep(1)
     say(f"{len(runs)} Jobs counted, {len(found)} accounts differ")
     return rest

@@ -24,7 +24,7 @@ CPUS: Final = 32
 PRIORITIES: Final = {"low": 100, "middle": 500, "high": 1000}
 BUDGET_LABEL: Final = "chaos/budget"
 LEAVES: Final = ("vision", "nlp", "ads", "search", "lab")
-LEDGER: Final = "ledger"
+COUNTED: Final = "counted"
 """A leaf whose Jobs nobody stops, for what they used is counted exactly; its own, beside the others."""
 
 
@@ -73,21 +73,21 @@ def _group(name: str, parent: str = "root", *, is_parent: bool = False, **limits
     return Submission(f"/apis/{API_VERSION}/quotagroups", body)
 
 
-def ledger_group() -> Submission:
+def counted_group() -> Submission:
     """The leaf of what is counted: within its min, so that nothing else stops it either."""
-    return _group(LEDGER, min=2)
+    return _group(COUNTED, min=2)
 
 
-def submissions(random: Random, *, jobsets: bool = False, ledger: bool = False) -> Iterator[Submission]:
+def submissions(random: Random, *, jobsets: bool = False, counted: bool = False) -> Iterator[Submission]:
     """Work without end: mostly Jobs of one to three pods, some plain pods and groups of them, some not preemptible.
 
-    With `jobsets`, some JobSets of two or three Jobs as well; with `ledger`, some Jobs of that leaf.
+    With `jobsets`, some JobSets of two or three Jobs as well; with `counted`, some Jobs of that leaf.
     """
     number = 0
     while True:
         number += 1
-        if ledger and random.random() < 0.2:
-            yield _ledger_job(random, number)
+        if counted and random.random() < 0.2:
+            yield _counted_job(random, number)
             continue
         labels = {GROUP_LABEL: random.choice(LEAVES)}
         cpu, pods = random.randint(1, 2), random.randint(1, 3)
@@ -110,10 +110,10 @@ def submissions(random: Random, *, jobsets: bool = False, ledger: bool = False) 
             yield _job(f"job-{number:04}", labels, pod, pods)
 
 
-def _ledger_job(random: Random, number: int) -> Submission:
+def _counted_job(random: Random, number: int) -> Submission:
     """One pod, not preemptible: it is started once, and runs to its end."""
-    labels = {GROUP_LABEL: LEDGER, PREEMPTIBLE_LABEL: "false"}
-    return _job(f"ledger-{number:04}", labels, _pod(random, 1), 1)
+    labels = {GROUP_LABEL: COUNTED, PREEMPTIBLE_LABEL: "false"}
+    return _job(f"counted-{number:04}", labels, _pod(random, 1), 1)
 
 
 def _pod(random: Random, cpu: int) -> dict[str, Any]:

@@ -304,7 +304,7 @@ def test_leaders_logs_follow_each_other_in_their_order_whatever_their_clocks_say
     ],
     ids=["root is no parent", "absent", "holds groups"],
 )
-def test_why_a_group_starts_nothing_is_said(tmp_path: Path, groups: list[dict[str, Any]], why: str) -> None:
+def test_notes_tell_why_a_group_starts_nothing(tmp_path: Path, groups: list[dict[str, Any]], why: str) -> None:
     _write(str(tmp_path / "log.jsonl"), [(0, groups), (10, [*groups, _job("waits", "a", 1, 10)]), (60, groups)])
     words = [str(tmp_path / "log.jsonl"), "--capacity", "default:cpu=8", "-o", "json"]
     result = CliRunner().invoke(replay.command, words)

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from reconciler.recording import heard
 from reconciler.recording.folder import RecordingFolder
-from reconciler.recording.reactions import Reactions
+from reconciler.recording.pods import KnownByPods
 from reconciler.recording.recording import Recording
 from reconciler.report.recording_metrics import RecordingMetrics
 from shared.kube.client import Client
@@ -81,8 +81,8 @@ class _Fixture:
         self.is_urgent = False
         self.folder = folder
         self.recording = Recording(
-            cast("Client", self.server), RecordingFolder(folder, 1 << 20, "a"), self.metrics,
-            cast("Any", [self.jobs, self.pods, self.nodes]), lambda: self.leads, (7, 1),
+            cast("Client", self.server), RecordingFolder(folder, 1 << 20, "a", (7, 1)), self.metrics,
+            cast("Any", [self.jobs, self.pods, self.nodes]), lambda: self.leads,
         )  # fmt: skip
         self.recording.gives_way = lambda: self.is_urgent
 
@@ -241,22 +241,22 @@ async def test_lines_say_what_a_decision_knew(recorded: _Fixture) -> None:
 def test_evicted_workloads_are_freed_once_when_their_last_pods_are_gone() -> None:
     one, two = (replace(running("a", 2, name), eviction=EVICTED) for name in ("one", "two"))
     first = world("root 8\n  a 8", [one, two, running("a", 1, "stays")])
-    reactions = Reactions()
-    assert reactions.take(first) == ([], [])
+    known = KnownByPods()
+    assert known.take(first) == ([], [])
     without_use = replace(one, request={"cpu": 0})
     second = first.with_changes([(one, without_use)])
-    assert (reactions.take(second), reactions.take(second)) == (([], ["Job/ns/one"]), ([], []))
+    assert (known.take(second), known.take(second)) == (([], ["Job/ns/one"]), ([], []))
     third = second.with_changes([(without_use, replace(one, admission=None)), (two, None)])
-    assert reactions.take(third) == ([], ["Job/ns/two"])
+    assert known.take(third) == ([], ["Job/ns/two"])
 
 
 def test_starts_are_noted_once_unless_they_have_ended() -> None:
     one, two = (_unnoted(running("a", 2, name)) for name in ("one", "two"))
     first = world("root 8\n  a 8", [one, two])
-    reactions = Reactions()
-    assert reactions.take(first) == ([], [])
+    known = KnownByPods()
+    assert known.take(first) == ([], [])
     second = first.with_changes([(one, running("a", 2, "one")), (two, None)])
-    assert (reactions.take(second), reactions.take(second)) == ((["Job/ns/one"], []), ([], []))
+    assert (known.take(second), known.take(second)) == ((["Job/ns/one"], []), ([], []))
 
 
 def _unnoted(workload: Workload) -> Workload:

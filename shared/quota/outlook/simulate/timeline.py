@@ -18,12 +18,10 @@ from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.past_use import UseHistory
-from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload, WorkloadId
+from shared.quota.outlook.simulate.quiet import Spares, never
 from shared.quota.outlook.simulate.reactions import AT_ONCE, ExpectedReactions, Reactions
 from shared.quota.outlook.simulate.step import carry_out, end_evictions
 
@@ -96,6 +94,7 @@ class Timeline:
         answering: Reactions = AT_ONCE,
         decisions: Sequence[datetime] = (),
         renewed: timedelta = timedelta(),
+        spares: Spares = never,
     ) -> None:
         """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end.
 
@@ -103,6 +102,7 @@ class Timeline:
         `decisions`: when a cluster decided, sorted. With these a plan that changes something is followed by the next
         one as there, a little later, and not at the same moment.
         `renewed`: past use is brought up to date no more often than that.
+        `spares`: whether no plan need be made; the numbers of such moments are older ones.
         `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
         """
         self._world, self._begin = world, now
@@ -114,6 +114,7 @@ class Timeline:
         self._ends: list[tuple[datetime, WorkloadId, datetime]] = []
         """(when it ends, workload, the start after which it does): outdated if it was evicted meanwhile."""
         self._decisions = decisions
+        self._spares = spares
         self._stops = ExpectedReactions(stopping)
         self._answers = ExpectedReactions(answering)
         self._wake_at: datetime | None = now
@@ -145,21 +146,16 @@ class Timeline:
             events_now = [*coming.take(now)]
             for event in events_now:
                 ended += self._apply(event)
-            if events_now or self._snapshot is None or not self._is_quiet(now):
+            if events_now or self._snapshot is None or not self._spares_plan(now, self._snapshot, None):
                 yield self._decide(now, tuple(ended))
                 continue
             self._react(now)
             self._history = self._history.after(self._world, now)
             yield Moment(now, tuple(ended), (), self._snapshot)
 
-    def _is_quiet(self, now: datetime) -> bool:
-        """Return whether a plan would change nothing, whatever has ended: nothing waits, and nobody has too much."""
-        world = self._world
-        if (self._wake_at is not None and self._wake_at <= now) or world.over_since:
-            return False
-        if self._snapshot is None or any(map(_is_strict, self._snapshot.leaves.values())):
-            return False
-        return all(map(_is_still, world.workload_sets.values()))
+    def _spares_plan(self, now: datetime, snapshot: Snapshot, latest: Plan | None) -> bool:
+        """Return whether no plan need be made now; `latest`: the one just made from `snapshot`, if one was."""
+        return (self._wake_at is None or self._wake_at > now) and self._spares(self._world, snapshot, latest)
 
     @property
     def _next_end(self) -> datetime | None:
@@ -222,7 +218,7 @@ class Timeline:
             for start in decided.starts:
                 self._expect_end(start.workload.id, now)
             self._wake_at = decided.wake_at and max(decided.wake_at, later(now, SHORTEST_WAIT))
-            if _is_enough(snapshot, decided) and self._is_quiet(now):
+            if self._spares_plan(now, snapshot, decided):
                 self._history = self._history.after(self._world, now)
                 return Moment(now, ended, tuple(plans), snapshot)
         soon = self._next_decision(now) if self._decisions else later(now, SHORTEST_WAIT)
@@ -252,22 +248,6 @@ class Timeline:
         self._react(now)
         self._snapshot = snapshot
         return snapshot, decided
-
-
-def _is_enough(snapshot: Snapshot, decided: Plan) -> bool:
-    """Return whether the leaves of all that starts have a runtime for all that they use then."""
-    numbers = (each for start in decided.starts for each in snapshot.numbers[start.workload.group].values())
-    return not decided.evictions and all(each.request <= each.runtime for each in numbers)
-
-
-def _is_strict(leaf: LeafSnapshot) -> bool:
-    return leaf.reclaim.mode is ReclaimMode.STRICT
-
-
-def _is_still(workloads: WorkloadSet) -> bool:
-    """Return whether all of these run, and nothing of them is to change."""
-    waiting = workloads.queue or workloads.backing_off or workloads.set_aside
-    return not (waiting or workloads.evicting or workloads.noticed or workloads.with_turn)
 
 
 class _Coming:

@@ -1,13 +1,14 @@
 """A world lived through in time: arrivals, ends, evictions and edits, each decided when it comes."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from random import Random
 
 import pytest
 
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
+from shared.quota.outlook.simulate.quiet import is_quiet, never
 from shared.quota.outlook.simulate.reactions import Reactions
 from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEdit, TimedEvent, Timeline
 from tests.builders import NOW, after, pending, running
@@ -132,13 +133,6 @@ def test_what_comes_within_the_gathering_is_decided_together() -> None:
     assert [each for _, _, started, _ in happened(moments) for each in started] == ["first entitled"]
 
 
-class _Restless(Timeline):
-    """Plans whenever something has ended."""
-
-    def _is_quiet(self, now: datetime) -> bool:
-        return False
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_plans_that_are_left_out_would_have_changed_nothing(seed: int) -> None:
     dice = Random(seed)
@@ -150,6 +144,9 @@ def test_plans_that_are_left_out_would_have_changed_nothing(seed: int) -> None:
         arrival(at, pending(dice.choice("abc"), dice.randint(1, 5), f"w{at}"), dice.randint(1, 30))
         for at in sorted(dice.sample(range(300), 60))
     ]
-    found = [happened([*kind(start, NOW).live([*events], after(600), AT_ONCE)]) for kind in (Timeline, _Restless)]
+    found = [
+        happened([*Timeline(start, NOW, spares=each).live([*events], after(600), AT_ONCE)])
+        for each in (is_quiet, never)
+    ]
     assert found[0] == found[1]
     assert any(started for _, _, started, _ in found[0])

@@ -7,7 +7,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
 
 
-class Reactions:
+class KnownByPods:
     """The workloads whose controllers have yet to react, as the latest decision knew."""
 
     def __init__(self) -> None:

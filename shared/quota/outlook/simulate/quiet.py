@@ -1,0 +1,41 @@
+"""When a plan would change nothing, whatever has ended: nothing waits, and nobody has more than its runtime. Pure."""
+
+from collections.abc import Callable
+
+from shared.quota.decide.decisions import Plan
+from shared.quota.measure.inputs.workload_set import WorkloadSet
+from shared.quota.measure.inputs.world import World
+from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
+from shared.quota.measure.snapshot import Snapshot
+from shared.quota.model.settings import ReclaimMode
+
+Spares = Callable[[World, Snapshot, Plan | None], bool]
+"""Of a world, the latest snapshot and the plan just made from that, if one was: whether another plan can be spared."""
+
+
+def never(_world: World, _snapshot: Snapshot, _latest: Plan | None) -> bool:
+    """Spare no plan: every moment has its own numbers."""
+    return False
+
+
+def is_quiet(world: World, snapshot: Snapshot, latest: Plan | None) -> bool:
+    """Return whether a plan would change nothing."""
+    if world.over_since or any(map(_is_strict, snapshot.leaves.values())):
+        return False
+    return (latest is None or _is_enough(snapshot, latest)) and all(map(_is_still, world.workload_sets.values()))
+
+
+def _is_enough(snapshot: Snapshot, latest: Plan) -> bool:
+    """Return whether the leaves of all that starts have a runtime for all that they use then."""
+    numbers = (each for start in latest.starts for each in snapshot.numbers[start.workload.group].values())
+    return not latest.evictions and all(each.request <= each.runtime for each in numbers)
+
+
+def _is_strict(leaf: LeafSnapshot) -> bool:
+    return leaf.reclaim.mode is ReclaimMode.STRICT
+
+
+def _is_still(workloads: WorkloadSet) -> bool:
+    """Return whether all of these run, and nothing of them is to change."""
+    waiting = workloads.queue or workloads.backing_off or workloads.set_aside
+    return not (waiting or workloads.evicting or workloads.noticed or workloads.with_turn)
