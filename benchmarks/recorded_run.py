@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -187,18 +187,36 @@ def compare(
     ]
 
 
-def waits(workloads: Sequence[Mapping[str, Any]], source: str) -> dict[str, float]:
-    """Return by leaf how long its workloads waited on average, in seconds."""
-    found: dict[str, list[float]] = {}
-    for each in workloads:
-        came, starts = datetime.fromisoformat(each["created"]), each[source]["starts"]
-        if starts:
-            found.setdefault(each["group"], []).append((datetime.fromisoformat(starts[0]) - came).total_seconds())
-    return {leaf: mean(times) for leaf, times in sorted(found.items())}
+def waits(workloads: Sequence[Mapping[str, Any]], source: str) -> dict[str, tuple[str, float]]:
+    """Return each workload that started, with its leaf and for how many seconds it waited."""
+    return {
+        each["workload"]: (
+            each["group"],
+            (
+                datetime.fromisoformat(each[source]["starts"][0]) - datetime.fromisoformat(each["created"])
+            ).total_seconds(),
+        )
+        for each in workloads
+        if each[source]["starts"]
+    }
 
 
-def compare_waits(lived: Mapping[str, float], again: Mapping[str, float], place: str) -> list[Figure]:
-    """Print how long each leaf waited, live and in the replay, and return it."""
+def means(found: Mapping[str, tuple[str, float]], among: Collection[str]) -> dict[str, float]:
+    """Return by leaf how long these of its workloads waited on average."""
+    by_leaf: dict[str, list[float]] = {}
+    for name in among:
+        leaf, seconds = found[name]
+        by_leaf.setdefault(leaf, []).append(seconds)
+    return {leaf: mean(times) for leaf, times in sorted(by_leaf.items())}
+
+
+def compare_waits(
+    live: Mapping[str, tuple[str, float]], replay: Mapping[str, tuple[str, float]], place: str
+) -> list[Figure]:
+    """Print how long each leaf waited, live and in the replay, and return it: of the workloads that started in both."""
+    both = live.keys() & replay.keys()
+    lived, again = means(live, both), means(replay, both)
+    print(f"  {len(live.keys() - both)} started live alone, {len(replay.keys() - both)} in the replay alone")
     for leaf, seconds in lived.items():
         print(f"  {leaf} waited {seconds:.2f} s, in the replay {again.get(leaf, 0):.2f} s")
     return [
