@@ -206,7 +206,7 @@ class Plan:
     wake_at: datetime | None
     """When time alone might change the next plan; None: only a change in the world can."""
     next_turn: datetime | None = None
-    """When the patience of a head that might have a turn is over next (docs/specification.md §6.11)."""
+    """When the patience of a head that might have a turn is over next, or the rest of a turn begins or ends."""
     next_end: datetime | None = None
     """When the run time of a workload is over next, or notice of that is due."""
     measured_after: tuple[int, ...] = ()

@@ -13,6 +13,9 @@ from tests.shared.quota.reference.inputs import EPOCH, ReferenceInputs
 
 GPU = "gpu"
 FLAVORS = ("a", "b")
+TURNS_BEGAN = (timedelta(0), timedelta(0), timedelta(days=1), timedelta(days=2), timedelta(days=5))
+"""So long ago: some of these turns rest."""
+HAD_WAITED = (timedelta(hours=2), timedelta(hours=2), timedelta(days=3))
 
 
 def random_turn_inputs(dice: Dice) -> ReferenceInputs:
@@ -65,8 +68,9 @@ def _work(dice: Dice, leaf: str, flavors: tuple[str, ...], most: int) -> list[Wo
         flavor = dice.one_of(flavors)
         job = replace(job, only_flavor=flavor) if dice.chance(30) else job
         job = _started(job, flavor) if dice.chance(25) else job
-        turn = Turn(in_main({GPU: flavor}), EPOCH - timedelta(minutes=dice.between(0, 5)))
-        found.append(replace(job, turn=turn) if dice.chance(70) else job)
+        turn = Turn(in_main({GPU: flavor}), EPOCH - dice.one_of(TURNS_BEGAN) - timedelta(minutes=dice.between(0, 5)))
+        queued = turn.since - dice.one_of(HAD_WAITED)
+        found.append(replace(job, turn=turn, created=queued, queued=queued) if dice.chance(70) else job)
     return found
 
 

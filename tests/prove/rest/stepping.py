@@ -27,6 +27,8 @@ from tests.shared.quota.reference.usage_by_definition import asked
 
 PATIENCE = 150
 """Cycles after the last event in which a world must come to rest; time-outs and notices included."""
+TURN_RESTS = 3
+"""A world in which nothing changed at so many borders of rests of turns in a row is at rest: these go on endlessly."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _workloads(world: World) -> dict[str, Workload]:
 def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
     """Every cycle until nothing changes any more; ends without rest after `limit` cycles beyond the last event."""
     life, remembering = Life(world.tree, dict(world.capacity), dict(world.sizes)), Remembering()
-    now = EPOCH
+    now, rests_seen = EPOCH, 0
     for number in range(world.last_event + limit):
         happen(world, life, number, now)
         facts = engine_world(world, life, now)
@@ -106,9 +108,13 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
             and not _will_finish(world, life)
         ):
             moments = [each for each in (plan.wake_at, plan.next_turn, plan.next_end) if each is not None]
-            if not moments:
+            is_of_a_rest = bool(moments) and min(moments) == snapshot.turns.next_change
+            rests_seen = rests_seen + 1 if is_of_a_rest else 0
+            if not moments or rests_seen > TURN_RESTS:
                 return
             now = max(now, min(moments))
+        else:
+            rests_seen = 0
 
 
 def with_turns(snapshot: Snapshot, plan: Plan) -> Snapshot:

@@ -1,17 +1,19 @@
 """Which workloads have a turn now, of those on which one is written: one for each parent and key.
 
 A turn is written on the workload, and holds while what it was given for does: while it waits, its workload is still the
-head of its leaf's queue, and the mins of all leave enough. A turn that does not hold counts nothing.
+head of its leaf's queue, and the mins of all leave enough. A turn that does not hold counts nothing, and neither does
+one that rests: room that has gathered for long without a start is used by others for as long.
 
 See docs/specification.md §6.11.
 """
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from shared.api.durations import later
 from shared.quota.measure.inputs.workload_set import amounts_in
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
 from shared.quota.measure.leaves.leaf_updates import LeafSnapshots
@@ -23,6 +25,7 @@ from shared.resources import Amount, FlavorResource
 
 Slot = tuple[str, FlavorResource]
 """(parent, key): at most one turn counts in each."""
+SHORTEST_GATHERING: Final = timedelta(days=1)
 
 
 class TurnHolder(NamedTuple):
@@ -40,6 +43,14 @@ class Turns:
     holders: Mapping[WorkloadId, TurnHolder] = field(default_factory=lambda: MappingProxyType({}))
     leaves: Set[str] = frozenset()
     """Leaves with a workload on which a turn is written, whether or not it holds."""
+    resting: Mapping[WorkloadId, datetime] = field(default_factory=lambda: MappingProxyType({}))
+    """Waiting workload whose turn rests → until when."""
+    next_change: datetime | None = None
+    """When a turn begins or ends its rest next."""
+
+    def has(self, workload: WorkloadId) -> bool:
+        """Return whether the workload has a turn, also one that rests."""
+        return workload in self.holders or workload in self.resting
 
     @property
     def slots(self) -> Mapping[Slot, TurnHolder]:
@@ -51,7 +62,7 @@ NO_TURNS = Turns()
 
 
 def find_turns(leaf_snapshots: LeafSnapshots, before: TurnNumbers, known: Set[str]) -> Turns:
-    """Return the turns that hold. `before`: the numbers without turns; `known`: the leaves that had some before."""
+    """Return the turns that hold or rest. `before`: the numbers without turns; `known`: leaves that had some before."""
     changed = leaf_snapshots.changed
     fresh = {name for name in changed if name in leaf_snapshots.leaves and leaf_snapshots.leaves[name].with_turn}
     names = (known - changed) | fresh
@@ -60,16 +71,33 @@ def find_turns(leaf_snapshots: LeafSnapshots, before: TurnNumbers, known: Set[st
     flavors = leaf_snapshots.world.flavors
     written = [each for name in names for each in _written_in(leaf_snapshots.leaves[name], flavors)]
     found: dict[WorkloadId, TurnHolder] = {}
+    resting, borders = dict[WorkloadId, datetime](), list[datetime]()
     taken: set[Slot] = set()
     for workload, turn in sorted(written, key=_order):
         levels = before.levels_of(workload.group, totals_in(workload, _flavors(workload, turn)).items())
         if isinstance(levels, TooLittle):
             continue
         slots = {(each.parent, each.key) for each in levels}
-        if taken.isdisjoint(slots):
+        rests, until = _rest(workload, turn, leaf_snapshots.now)
+        if rests:
+            resting[workload.id] = until
+        elif taken.isdisjoint(slots):
             taken |= slots
             found[workload.id] = TurnHolder(workload, turn, levels)
-    return Turns(found, frozenset(names))
+        if workload.is_pending:
+            borders.append(until)
+    return Turns(found, frozenset(names), resting, min(borders, default=None))
+
+
+def _rest(workload: Workload, turn: Turn, now: datetime) -> tuple[bool, datetime]:
+    """Return whether the turn rests now, and until when that is so; it never rests while its workload runs.
+
+    It counts for a day, or for as long as its workload had waited when it began if that is longer. Then it rests for
+    as long, then it counts again, and so on.
+    """
+    length = max(SHORTEST_GATHERING, turn.since - workload.queued)
+    number = max(timedelta(0), now - turn.since) // length
+    return workload.is_pending and number % 2 == 1, later(turn.since, length * (number + 1))
 
 
 def totals_in(workload: Workload, flavors: Flavors) -> dict[FlavorResource, Amount]:

@@ -1,4 +1,4 @@
-"""What is said of a turn: since when a workload has one, or why it has none. docs/specification.md §6.11."""
+"""What is said of a turn: since when, until when it rests, or why there is none. docs/specification.md §6.11."""
 
 from shared.quota.decide.turns.turn_order import NoTurn, TurnRefusal, why_no_turn
 from shared.quota.measure.snapshot import Snapshot
@@ -19,6 +19,9 @@ class TurnSentences:
         holder = self._snapshot.turns.holders.get(workload.id)
         if holder is not None:
             return f"its turn began at {holder.turn.since.isoformat(timespec='seconds')}"
+        rests_until = self._snapshot.turns.resting.get(workload.id)
+        if rests_until is not None:
+            return f"its turn rests until {rests_until.isoformat(timespec='seconds')}"
         if workload.id not in self._heads_of(workload.group):
             return ""
         refusal = why_no_turn(self._snapshot, workload)

@@ -237,6 +237,59 @@ def test_explanation_says_why_there_is_no_turn(
     assert message_of(decided, "ns/large").endswith(sentence)
 
 
+def test_sibling_starts_while_the_turn_rests() -> None:
+    """Beside two jobs of a that never end, room for b's gathers without end: a uses it every other day."""
+    world = world_of(EQUAL, small(count=2), holding(large()))
+    seen = []
+    for hours in (0, 23, 24, 47, 48, 72):
+        decided = decide(world, NOW + timedelta(hours=hours))
+        about_turn = message_of(decided, "ns/large").split("; ")[-1].removesuffix(":00+00:00")
+        seen.append(
+            (starts(decided), evictions(decided), turns(decided), decided.turns_ended, about_turn, decided.next_turn)
+        )
+        world = advance(world, decided)
+    counts, rests = f"its turn began at {NOW.isoformat()}".removesuffix(":00+00:00"), "its turn rests until 2026-01-0"
+    assert seen == [
+        ([], [], [], (), counts, NOW + timedelta(days=1)),
+        ([], [], [], (), counts, NOW + timedelta(days=1)),
+        (["a-next0 opportunistic", "a-next1 opportunistic"], [], [], (), f"{rests}3T00:00", NOW + timedelta(days=2)),
+        ([], [], [], (), f"{rests}3T00:00", NOW + timedelta(days=2)),
+        ([], [], [], (), counts, NOW + timedelta(days=3)),
+        ([], [], [], (), f"{rests}5T00:00", NOW + timedelta(days=4)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("waited", "hours", "runtime"),
+    [
+        pytest.param(timedelta(hours=2), 23, 3, id="counts for a day"),
+        pytest.param(timedelta(hours=2), 24, 2, id="rests after a day"),
+        pytest.param(timedelta(days=3), 71, 3, id="counts for as long as its workload had waited"),
+        pytest.param(timedelta(days=3), 72, 2, id="rests after as long as its workload had waited"),
+        pytest.param(timedelta(days=3), 144, 3, id="counts again after a rest of that length"),
+        pytest.param(timedelta(hours=2), -1, 3, id="began in the future by the clock of another process"),
+    ],
+)
+def test_turn_rests_after_it_has_gathered_room_for_long(waited: timedelta, hours: int, runtime: int) -> None:
+    world = world_of(EQUAL, small(count=2), holding(large(created=NOW - waited)))
+    assert measure(world, NOW + timedelta(hours=hours)).numbers["b"][KEY].runtime == runtime
+
+
+def test_turn_of_a_running_job_does_not_rest() -> None:
+    job = replace(holding(large()), admission=running("b", 3).admission)
+    numbers = measure(world_of(EQUAL, small(count=1), job), NOW + timedelta(hours=30)).numbers
+    assert numbers["b"][KEY].runtime == 3
+
+
+def test_another_group_can_have_its_turn_while_one_rests() -> None:
+    world = world_of("root 4\n  a 0 w1\n  b 0 w1\n  c 0 w1", small(count=2), holding(large()), large("other", 3, "c"))
+    begun = [turns(decide(world, NOW + timedelta(hours=hours))) for hours in (23, 24)]
+    assert begun == [[], ["other"]]
+    world = advance(world, decide(world, NOW + timedelta(hours=24)))
+    decided = decide(world, NOW + timedelta(hours=48))
+    assert [each.key for each in decided.turns_ended] == ["ns/other"]
+
+
 def test_levels_of_the_tree_at_which_it_falls_short() -> None:
     tree = "root 4\n  p/ 0 w1\n    p1 0 w1\n    p2 0 w1\n  q 0 w1"
     busy = [*small("q", 2), *small("p1", 2)]

@@ -4,6 +4,7 @@ Written from docs/specification.md §6.11, never from the engine.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import cache
 from typing import NamedTuple
 
@@ -116,7 +117,13 @@ class ReferenceWithTurns(Reference):
         if promised is not None and promised != work.turn.flavors:
             return False
         wanted = dict(taken(work, work.turn.flavors))
-        return self.is_head(work) and any(dict(way) == wanted for way in self.possible(work))
+        return self.is_head(work) and not self.rests(work) and any(dict(way) == wanted for way in self.possible(work))
+
+    def rests(self, work: Workload) -> bool:
+        """Whether its room has gathered for a day, or as long as it had waited, and no such time has passed since."""
+        assert work.turn is not None
+        spell = max(timedelta(days=1), work.turn.since - work.queued)
+        return (self.inputs.now - work.turn.since) // spell % 2 == 1
 
     def is_head(self, work: Workload) -> bool:
         """Whether nothing before it in its queue could take one of its flavors."""
