@@ -109,7 +109,12 @@ def _spans_in_chunk(schedule: str, zone: str, duration: timedelta, chunk: int) -
 
 
 def first_span(schedule: str, zone: str, duration: timedelta, now: datetime) -> Span | None:
-    """Return the span that is open at `now`, else the next one; None if there is none."""
+    """Return the span that is open at `now`, else the next one; None if there is none, or if it opens too often.
+
+    An edit with a window that opens every minute is refused; until it is, its 46,000 spans a month are not computed.
+    """
+    if survey(schedule, zone, duration).opens_too_often:
+        return None
     chunk = (now - _FIRST) // _CHUNK
     for each in (chunk, chunk + 1):
         spans = _spans_in_chunk(schedule, zone, duration, each)

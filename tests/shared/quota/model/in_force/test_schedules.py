@@ -118,9 +118,15 @@ def test_a_schedule_that_never_happens_has_no_times() -> None:
 
 
 def test_a_window_that_is_always_open_ends_at_some_time() -> None:
-    span = first_span("0 * * * *", "UTC", timedelta(hours=1), at("2026-01-01T00:00"))
+    span = first_span("0 */6 * * *", "UTC", timedelta(hours=6), at("2026-01-01T00:00"))
     assert span is not None
     assert span.start <= at("2026-01-01T00:00") < span.end < at("2028-01-01T00:00")
+
+
+@pytest.mark.parametrize("schedule", ["* * * * *", "*/5 * * * *", "0 * * * *"])
+def test_a_window_that_opens_too_often_is_never_open(schedule: str) -> None:
+    """To compute when it is would take the webhook longer than the API server waits, before it could refuse it."""
+    assert first_span(schedule, "UTC", timedelta(hours=10), at("2026-01-01T00:00")) is None
 
 
 @pytest.mark.parametrize(
