@@ -44,6 +44,8 @@ def command(
     if not (allow_empty or objects.problems or any(objects.judged)):
         raise Problem(f"there is nothing to check in {', '.join(files)}: no quota object and no workload")
     now, last = datetime.now(UTC), None if until is None else read_moment(until, "--until")
+    if last is not None and last <= now:
+        raise Problem(f"--until {until!r} has passed: only moments to come are judged; write one, or leave it out")
     workloads, nodes = read_workloads(objects, settings), nodes_in(objects, settings)
     found = find(objects, workloads, settings, None, nodes, now=now, until=last)
     found += ended_overrides(objects, now) + warn_whole(objects, settings)

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from cli.commands.ahead import simulate
 from cli.commands.offline import check
+from shared.problems import Problem
 
 GROUP = "apiVersion: quotree.dev/v1alpha1\nkind: QuotaGroup\nmetadata: {name: %s}\nspec: %s\n---\n"
 QUOTAS = "quotas: [{min: {cpu: 4}, max: {cpu: 8}}]"
@@ -186,3 +187,13 @@ def test_tree_is_judged_until_the_moment_that_is_given(tmp_path: Path, until: tu
     file.write_text(GROUP % ("research", "{isParent: true, quotas: [{min: {cpu: 8}}]}") + GROUP % ("vision", OVER))
     answer = CliRunner().invoke(check.command, [str(file), *until])
     assert (answer.exit_code, "2099-01-04T00:00:00Z" in answer.stdout) == (code, bool(code))
+
+
+def test_moment_that_has_passed_is_no_end_of_what_is_judged(tmp_path: Path) -> None:
+    file = tmp_path / "tree.yaml"
+    file.write_text(GROUP % ("vision", f"{{{QUOTAS}}}"))
+    answer = CliRunner().invoke(check.command, [str(file), "--until", "2020-01-01T00:00:00Z"])
+    assert isinstance(answer.exception, Problem)
+    assert str(answer.exception).startswith(
+        "--until '2020-01-01T00:00:00Z' has passed: only moments to come are judged"
+    )
