@@ -1,9 +1,11 @@
-"""What floods of one tenant cost the others: `python -m benchmarks.objects.floods [jobs|patches] [--seconds 60]`.
+"""What floods of one tenant cost the others: `python -m benchmarks.objects.floods [jobs|patches|groups]`.
 
 A real control plane and one reconciler with its default Lease. Another user creates Jobs of 1m, which all fit, or
-patches the status of one Job, as fast as the API server takes it from 8 clients; once a second a tenant creates a
-small Job, and it is measured when that was let go. Ends with code 1 when one waited for longer than `--bar` seconds,
-memory rose above the chart's limit, or the Lease changed hands.
+patches the status of Jobs, or (only where it is named) creates QuotaGroups, for so many `--seconds` as fast as the API
+server takes it from 8 clients. Each client patches a Job of its own: patches of one object collide in the API server,
+which then tries each again and again. Once a second a tenant creates a small Job, and it is measured when that was let
+go. Ends with code 1 when one waited for longer than `--bar` seconds, memory rose above the chart's limit, or the Lease
+changed hands.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from benchmarks.results.figures import Figure, record
 from dev.controlplane import cluster
 from dev.controlplane.programs import binaries
 from dev.controlplane.rest import Rest
+from shared.api.names import API_VERSION
 from tests.reconciler.reconciler_process import JSON, MERGE, Quotree, job_manifest, quota, wait_for
 from tests.reconciler.tenants import JOBS
 
@@ -28,35 +31,49 @@ CLIENTS: Final = 8
 PATCHED: Final = "patched"
 
 
-def create_small(rest: Rest, number: int) -> None:
+def create_small(rest: Rest, number: int, _: int) -> None:
     """Create a Job that fits, and ends after a second."""
     body = job_manifest(f"tiny-{number}", "vision", "1m", run_for="1s")
     status, answer = rest.request("POST", JOBS, body=body, content_type=JSON)
     assert status == 201, answer
 
 
-def patch_status(rest: Rest, number: int) -> None:
-    """Say something else in the status of one Job, as its controller would."""
+def patch_status(rest: Rest, number: int, client: int) -> None:
+    """Say something else in the status of a Job, as its controller would."""
     body = {"status": {"terminating": number}}
-    status, answer = rest.request("PATCH", f"{JOBS}/{PATCHED}/status", body=body, content_type=MERGE)
+    status, answer = rest.request("PATCH", f"{JOBS}/{PATCHED}-{client}/status", body=body, content_type=MERGE)
     assert status == 200, answer
 
 
-FLOODS: Final[dict[str, Callable[[Rest, int], None]]] = {"jobs": create_small, "patches": patch_status}
+def create_group(rest: Rest, number: int, _: int) -> None:
+    """Create a group below root that is promised nothing."""
+    body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": f"made-{number}"}}
+    body |= {"spec": {"quotas": [quota(min="0")]}}
+    status, answer = rest.request("POST", f"/apis/{API_VERSION}/quotagroups", body=body, content_type=JSON)
+    assert status == 201, answer
+
+
+FLOODS: Final[dict[str, Callable[[Rest, int, int], None]]] = {
+    "jobs": create_small,
+    "patches": patch_status,
+    "groups": create_group,
+}
+USUAL: Final = ("jobs", "patches")
+"""Those that run where none is named."""
 
 
 def flood(q: Quotree, kind: str, until: float, made: list[int]) -> None:
     """Do it again and again from so many clients until that moment; `made` gets a number for each time."""
     numbers = count()
 
-    def run() -> None:
+    def run(client: int) -> None:
         rest = q.control_plane.rest.another()
         while time.monotonic() < until:
             number = next(numbers)
-            FLOODS[kind](rest, number)
+            FLOODS[kind](rest, number, client)
             made.append(number)
 
-    clients = [threading.Thread(target=run) for _ in range(CLIENTS)]
+    clients = [threading.Thread(target=run, args=(client,)) for client in range(CLIENTS)]
     for each in clients:
         each.start()
     for each in clients:
@@ -68,9 +85,11 @@ def measure(q: Quotree, kind: str, seconds: float, bar: float) -> bool:
     q.lead()
     q.group("vision", quotas=[quota(min="400")])
     q.group("nlp", quotas=[quota(min="500")])
-    q.job(PATCHED, "vision", "1")
+    patched = {f"{PATCHED}-{client}" for client in range(CLIENTS)}
+    for name in sorted(patched):
+        q.job(name, "vision", "1")
     q.job("first", "nlp", "1")
-    wait_for(lambda: {"first", PATCHED} <= q.running(), "it decides", LONG)
+    wait_for(lambda: {"first"} | patched <= q.running(), "it decides", LONG)
     before, made = memory_mib(q), list[int]()
     began = time.monotonic()
     flooding = threading.Thread(target=flood, args=(q, kind, began + seconds, made))
@@ -101,7 +120,7 @@ def main() -> int:
     parser.add_argument("--bar", type=float, default=2.0)
     options = parser.parse_args()
     found, good = binaries.ensure(progress=print), True
-    for kind in (options.kind,) if options.kind else FLOODS:
+    for kind in (options.kind,) if options.kind else USUAL:
         with tempfile.TemporaryDirectory() as folder, cluster.start(found, nodes=[NODE]) as control_plane:
             q = Quotree(control_plane, Path(folder), lease_seconds=15)
             q.install()
