@@ -83,5 +83,16 @@ def siblings_with_turn(
         numbers = before.numbers.get(child, {}).get(key)
         if numbers is not None:
             turn = level.need if level is not None and level.child == child else 0
+            if level is not None and not turn:
+                numbers = _with_kept(numbers)
             siblings.append(Sibling(child, numbers, past_use.get(child, {}).get(key, 0), turn))
     return siblings
+
+
+def _with_kept(numbers: Numbers) -> Numbers:
+    """Return the numbers with a floor of what is kept, within demand: no turn is at the cost of floors further down.
+
+    p has min 1. Below it a, with min 1, waits, and b uses 1 that is not preemptible: p's floor is 1, and p keeps 2.
+    """
+    floor = min(numbers.kept, numbers.demand)
+    return replace(numbers, guarantee=max(numbers.guarantee, floor)) if floor > numbers.floor else numbers

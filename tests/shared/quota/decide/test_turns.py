@@ -93,6 +93,16 @@ def test_what_siblings_have_beyond_their_own_runtime_is_reclaimed_for_it() -> No
     assert evictions(decided) == [f"a{number} Reclaim for large" for number in (5, 4, 3, 2)]
 
 
+def test_turn_of_another_leaves_a_group_the_mins_of_its_children_though_its_own_min_is_in_use() -> None:
+    """The min of p is used by what p2 holds beyond its own min; p1 gets its min from what p has by weight."""
+    groups = "root 8\n  b 0 w2\n  p 1 w2\n    p1 1 w1\n    p2 0 w0\n  c 0 w1"
+    work = [running("p2", 1, "kept", preemptible=False), pending("p1", 1, "next"), running("c", 1, "c0")]
+    numbers = measure(world_of(groups, work, holding(large(amount=6))), NOW).numbers
+    assert {name: numbers[name][KEY].runtime for name in ("b", "p", "p1", "p2", "c")} == {
+        "b": 6, "p": 2, "p1": 1, "p2": 1, "c": 0
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("case", "job", "tree", "fields"),
     [

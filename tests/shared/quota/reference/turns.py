@@ -4,6 +4,7 @@ Written from docs/specification.md §6.11, never from the engine.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
-from tests.shared.quota.reference.division import divide
+from tests.shared.quota.reference.division import Sibling, divide
 from tests.shared.quota.reference.inputs import ReferenceInputs
 from tests.shared.quota.reference.reference import Reference, taken
 
@@ -43,14 +44,21 @@ class ReferenceWithTurns(Reference):
         parent = self.tree[name].parent
         assert parent is not None
         pool, siblings = self.runtime_with(parent, key), self.before.siblings(parent, key)
-        plain = divide(pool, siblings)
         claim = self.claims_by_turns().get((parent, key))
+        if claim is not None:
+            siblings = [each if each.name == claim.child else self._with_promised(each, key) for each in siblings]
+        plain = divide(pool, siblings)
         if claim is None or plain[claim.child] >= claim.amount:
             return plain[name]
         others = [each for each in siblings if each.name != claim.child]
         if claim.amount + sum(each.floor for each in others) > pool:
             return plain[name]
         return claim.amount if name == claim.child else divide(pool - claim.amount, others)[name]
+
+    def _with_promised(self, child: Sibling, key: FlavorResource) -> Sibling:
+        """The child, kept what is promised further down, too."""
+        kept = min(self.promised(child.name, key), child.demand)
+        return replace(child, guarantee=max(child.guarantee, kept))
 
     def spared(self, name: str, key: FlavorResource) -> int:
         """How much beyond its runtime the group keeps: it had that without turns, or its own turn gives it that."""
