@@ -1,7 +1,8 @@
 """Reads the live cluster through kubectl: every context, proxy and login that works there works here."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -70,8 +71,7 @@ class LiveCluster:
         whole = {"apiVersion": "v1", "kind": "List", "items": objects}
         words = ("create", "--dry-run=server", "--output=json", f"--namespace={namespace}", "-f", "-")
         answer, beside = self._run(_DRY_RUN, *words, given=msgspec.json.encode(whole))
-        found = msgspec.json.decode(answer, type=dict[str, Any])
-        return found["items"] if found["kind"] == "List" else [found], beside
+        return [*_printed_objects(answer.decode())], beside
 
     @property
     def namespace(self) -> str:
@@ -119,6 +119,15 @@ class LiveCluster:
 _DRY_RUN: Final = "the dry run"
 _REFUSAL: Final = re.compile(r"^(?!Warning)(?:.*denied (?:the )?request: |(?=.* is invalid: |.*exceeded quota: ))(.*)")
 """What kubectl says of an object that a webhook or a policy refuses, the API server itself, or a ResourceQuota."""
+
+
+def _printed_objects(text: str) -> Iterator[Json]:
+    """Yield the objects that kubectl prints one after another, or as a List."""
+    decoder, text = json.JSONDecoder(), text.strip()
+    while text:
+        found, end = decoder.raw_decode(text)
+        yield from found["items"] if found["kind"] == "List" else (found,)
+        text = text[end:].lstrip()
 
 
 class _List(msgspec.Struct):
