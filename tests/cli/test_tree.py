@@ -57,6 +57,17 @@ def test_the_whole_tree_is_drawn_with_unreachable_groups_last() -> None:
     ]
 
 
+def test_numbers_are_whole_where_the_terminal_is_narrower_than_the_tree() -> None:
+    large = 12_345_678
+    groups = {"root": _group("root", None, _status(0, 1, used=large, runtime=large), isParent=True)}
+    console = Console(width=30, color_system=None, highlight=False)
+    with console.capture() as capture:
+        console.print(table(list(rows(groups, "root", Filter())), 30))
+    title, line = (each.rstrip() for each in capture.get().splitlines())
+    assert line.endswith(f" {large}/{large}")
+    assert len(title) <= 30
+
+
 def test_percents_are_shown_with_their_amounts_where_nothing_is_left_out() -> None:
     shares = [
         {"limit": "min", "resource": GPU, "percent": "40%", "amount": "8"},

@@ -22,6 +22,7 @@ _LEFT: Final = ("GROUP", _KEY, _PERCENTS, _BAR_TITLE)
 _WIDE: Final = 200
 """The width at least where nothing is left out: in a file or a pipe."""
 _GAP: Final = 2
+_LEAST_KEY: Final = 4
 _DOMAINS: Final = "without domains"
 _JOINED: Final = "USED/OF"
 """The title of used and runtime in one column."""
@@ -45,11 +46,15 @@ def table(rows: Sequence[Row], columns: int | None) -> Table:
         left_out.append(step)
     shown = [title for title in _TITLES if title not in left_out]
     made = Table(box=None, pad_edge=False, header_style="bold")
+    every = [_cells(row, left_out) for row in rows]
+    beyond = 0 if columns is None else _natural_width(rows, left_out) - columns
     for title in shown:
         justify: Literal["left", "right"] = "left" if title in _LEFT else "right"
-        made.add_column(_title(title, left_out), justify=justify, no_wrap=True)
-    for row in rows:
-        cells = _cells(row, left_out)
+        # A key that is cut is read all the same; a number that is cut is another one.
+        most = max(_LEAST_KEY, max((len(cells[title]) for cells in every), default=0) - beyond)
+        cut = most if title == _KEY and beyond > 0 else None
+        made.add_column(_title(title, left_out), justify=justify, no_wrap=True, max_width=cut)
+    for cells in every:
         made.add_row(*(cells[title] for title in shown))
     return made
 
