@@ -44,6 +44,7 @@ def test_dashboard_role_has_only_read_and_access_review_rights(control_plane_bin
     verbs = {resource: tuple(rule["verbs"]) for rule in rules for resource in rule["resources"]}
     asked = {"tokenreviews", "subjectaccessreviews"}
     assert {verbs.pop(resource) for resource in asked} == {("create",)}
+    assert verbs.pop("leases") == ("list",)  # whether a reconciler leads
     assert set(verbs.values()) == {("list", "watch")}
     assert not {"secrets", "configmaps", "events"} & verbs.keys()
 
