@@ -36,8 +36,8 @@ class ListedForecasts:
 
     def latest(self) -> Mapping[Key, Json]:
         """Return what is known now; where that is old, have it computed for later lists."""
-        if time.monotonic() >= self._due:
-            self._due = math.inf
+        is_computing = self._computing is not None and not self._computing.done()
+        if not is_computing and time.monotonic() >= self._due:
             self._computing = asyncio.create_task(self._compute(), name="forecasts for lists")
         return self._known
 
