@@ -23,7 +23,7 @@ def corrected(earliest: timedelta, latest: timedelta, seen: LeafRunTimes) -> tup
     """
     begin = _moved(earliest, _least(seen.waits_of_earliest))
     end = _moved(latest, _most(seen.waits_of_latest))
-    return (begin, end) if begin <= end else (begin + (end - begin) / 2,) * 2
+    return (begin, end) if begin <= end else (begin - (begin - end) / 2,) * 2
 
 
 def has_enough(seen: LeafRunTimes) -> bool:

@@ -139,7 +139,7 @@ class Forecast:
             seen = self._known.get(workload.group, NO_RUN_TIMES)
             if has_enough(seen):
                 raw, bases = corrected(*raw, seen), bases | {Basis.FORECASTS}
-            earliest, latest = (later(self._now, each) for each in raw)
+            earliest, latest = later(self._now, raw[0]), later(later(self._now, MOMENT), raw[1])
             before = self._places.get(workload.id, 0)
             return Foreseen(earliest, latest, bases, before, max(each.endless for each in found))
         is_cut = any(run.is_cut for run in self._runs)
@@ -155,7 +155,7 @@ class Forecast:
             return None
         # Changes are up to half a part of the time from now on early or late in the runs.
         halves = 2 * PARTS + 1
-        return min(after) * (halves - 1) / halves, max(after) * (halves + 1) / halves + MOMENT
+        return min(after) * (halves - 1) / halves, max(after) * (halves + 1) / halves
 
     def _starts(self, workload: Workload) -> list[ForeseenStart]:
         """Return when it starts in each of the runs in which it does."""
