@@ -113,8 +113,13 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
             if not moments or rests_seen > TURN_RESTS:
                 return
             now = max(now, min(moments))
-        else:
+        elif not _changes_turns_alone(plan):
             rests_seen = 0
+
+
+def _changes_turns_alone(plan: Plan) -> bool:
+    """Whether nothing but turns begins or ends: another has its turn while one rests, and that goes on endlessly."""
+    return not plan.is_idle and replace(plan, turns_begun=(), turns_ended=()).is_idle
 
 
 def with_turns(snapshot: Snapshot, plan: Plan) -> Snapshot:

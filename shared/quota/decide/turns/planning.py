@@ -58,20 +58,20 @@ def plan_turns(snapshot: Snapshot, cache: CycleCache) -> TurnDecisions:
     cache.refresh(snapshot)
     turns = snapshot.turns
     written = (each for name in sorted(turns.leaves) for each in snapshot.leaves[name].with_turn)
-    ended = tuple(each for each in written if each.is_pending and not turns.has(each.id))
+    ended = tuple(each for each in written if each.is_pending and each.id not in turns.given)
     due, heads = [] if turns.next_change is None else [turns.next_change], list[LargeHead]()
     order = TurnOrder(snapshot, cache.leaves, cache.siblings)
     for parent in order.before.tree_index.children:
         siblings = order.siblings(parent)
         place = bisect_right(siblings.patience, snapshot.now, key=itemgetter(0))
-        due += [until for until, workload in islice(siblings.patience, place, None) if not turns.has(workload)]
+        due += [until for until, workload in islice(siblings.patience, place, None) if workload not in turns.given]
         heads += siblings.heads if place else ()
     patient = [each for each in heads if _is_patient(each, snapshot)]
     return TurnDecisions(tuple(_choose(order, patient)), ended, min(due, default=None))
 
 
 def _is_patient(head: LargeHead, snapshot: Snapshot) -> bool:
-    return head.until is not None and head.until <= snapshot.now and not snapshot.turns.has(head.workload.id)
+    return head.until is not None and head.until <= snapshot.now and head.workload.id not in snapshot.turns.given
 
 
 def _choose(order: TurnOrder, heads: Iterable[LargeHead]) -> Iterator[TurnStart]:

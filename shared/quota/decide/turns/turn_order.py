@@ -119,7 +119,7 @@ class TurnOrder:
 def why_no_turn(snapshot: Snapshot, workload: Workload) -> NoTurn | None:
     """Return why a waiting head that is larger than what its group has gets no turn; None: it is none, or has one."""
     leaf = snapshot.leaves.get(workload.group)
-    if leaf is None or snapshot.turns.has(workload.id):
+    if leaf is None or workload.id in snapshot.turns.given:
         return None
     heads = large_heads(leaf, snapshot.numbers[workload.group], snapshot.world.flavors)
     head = next((each for each in heads if each.workload.id == workload.id), None)

@@ -45,12 +45,10 @@ class Turns:
     """Leaves with a workload on which a turn is written, whether or not it holds."""
     resting: Mapping[WorkloadId, datetime] = field(default_factory=lambda: MappingProxyType({}))
     """Waiting workload whose turn rests → until when."""
+    given: Set[WorkloadId] = frozenset()
+    """Workloads that have a turn, also one that rests."""
     next_change: datetime | None = None
     """When a turn begins or ends its rest next."""
-
-    def has(self, workload: WorkloadId) -> bool:
-        """Return whether the workload has a turn, also one that rests."""
-        return workload in self.holders or workload in self.resting
 
     @property
     def slots(self) -> Mapping[Slot, TurnHolder]:
@@ -86,7 +84,7 @@ def find_turns(leaf_snapshots: LeafSnapshots, before: TurnNumbers, known: Set[st
             found[workload.id] = TurnHolder(workload, turn, levels)
         if workload.is_pending:
             borders.append(until)
-    return Turns(found, frozenset(names), resting, min(borders, default=None))
+    return Turns(found, frozenset(names), resting, found.keys() | resting.keys(), min(borders, default=None))
 
 
 def _rest(workload: Workload, turn: Turn, now: datetime) -> tuple[bool, datetime]:

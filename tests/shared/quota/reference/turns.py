@@ -131,7 +131,7 @@ class ReferenceWithTurns(Reference):
         """Whether its room has gathered for a day, or as long as it had waited, and no such time has passed since."""
         assert work.turn is not None
         spell = max(timedelta(days=1), work.turn.since - work.queued)
-        return (self.inputs.now - work.turn.since) // spell % 2 == 1
+        return max(timedelta(0), self.inputs.now - work.turn.since) // spell % 2 == 1
 
     def is_head(self, work: Workload) -> bool:
         """Whether nothing before it in its queue could take one of its flavors."""
