@@ -100,6 +100,14 @@ def test_what_was_used_before_an_eviction_is_lost_and_its_pods_count_until_they_
     assert account(book, "root").lost == account(book, "a").lost
 
 
+def test_what_is_evicted_at_its_start_leaves_no_amounts() -> None:
+    book, start = AccountBook(UTC, keep=3), milliseconds(NOW)
+    book.after(world(TREE, []), NOW)
+    book.start({}, [EndedUse("a", "ns", ("x", start), {KEY: 2}, end=start, evicted=start)])
+    closed(book, world(TREE, []), 10)
+    assert book.accounts["a"].period(MONTH).keys == {}
+
+
 def test_what_its_owner_suspends_is_not_lost() -> None:
     book, job = new_book(), running("a", 2, "x")
     found = world(TREE, [job])

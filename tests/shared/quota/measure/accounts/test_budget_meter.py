@@ -35,6 +35,13 @@ def test_less_use_comes_later_and_no_use_never() -> None:
     assert found.when_reached(1000, START + 60) is None
 
 
+def test_what_was_used_when_a_leader_began_is_reached_from_then_on() -> None:
+    found = BudgetMeter(KEY, span_of(KEY, START), START + 50, used=1000)
+    found.observe(START + 100, 3)
+    assert found.when_reached(1000, START + 100) == START + 50
+    assert found.when_reached(1003, START + 100) == START + 101
+
+
 def test_an_end_that_is_seen_late_takes_back_what_was_not_used() -> None:
     found = meter()
     found.observe(START, 10)

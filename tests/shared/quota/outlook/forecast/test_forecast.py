@@ -82,6 +82,12 @@ def test_what_needs_no_end_of_unknown_run_time_says_that_those_run_on() -> None:
     assert "that 1 workload of unknown run time does not end" in start_line(found)
 
 
+def test_what_starts_after_one_of_unknown_run_time_says_that_it_runs_on() -> None:
+    waiting = [pending("a", 4, "endless"), lasting(pending("a", 4, "next", queued=after(1)), HOUR)]
+    found = forecasts(world(GROUPS, [lasting(running("a", 8, "now"), HOUR), *waiting]), after(10))
+    assert {name: each["endless"] for name, each in found.items()} == {"endless": 0, "next": 1}
+
+
 def test_what_never_fits_has_no_forecast() -> None:
     """That others run for an unknown time is not what it waits for."""
     assert forecasts(world(GROUPS, [running("a", 8, "now"), pending("a", 9, "large")])) == {}
