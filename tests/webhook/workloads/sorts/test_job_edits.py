@@ -183,6 +183,10 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         RUNNING,
     ),
     "more parallelism than completions": ({**RUNNING, "spec": {**RUNNING["spec"], "parallelism": 9}}, RUNNING),
+    "less parallelism while its pods are replaced when they have ended": (
+        replaced_by({**RUNNING, "spec": {**RUNNING["spec"], "parallelism": 0}}, "Failed"),
+        replaced_by(RUNNING, "Failed"),
+    ),
     "more parallelism while held": (job("nlp", parallelism=2, completions=2, **HELD), job("nlp", **HELD)),
     "hold": (job("nlp", labels={"quotree.dev/hold": "true"}, **HELD), job("nlp", **HELD)),
     "preemptible while held": (

@@ -255,6 +255,14 @@ def test_remedy_adds_all_resources_of_one_flavor_that_are_short() -> None:
     ]
 
 
+def test_remedy_adds_one_resource_once_where_it_alone_is_short() -> None:
+    work = [running("a", {"gpu": 4, "cpu": 4}, "other"), pending("a", {"gpu": 2, "cpu": 3}, "new")]
+    found = given("a 4 default:cpu 8", work, capacity=(("default", "gpu", 4), ("default", "cpu", 8)))
+    assert [each for each in remedies_of(found, "new") if each["do"] == "AddCapacity"] == [
+        {"do": "AddCapacity", **KEY_OF, "by": 2}
+    ]
+
+
 def test_remedy_is_found_where_more_is_promised_than_requested() -> None:
     found = remedies_of(world("root 10\n  a 0 w0\n  p/ 10\n    b 10 keep", [pending("a", 5, "new")]), "new")
     assert {each["by"] for each in found if each["do"] == "AddCapacity"} == {5}

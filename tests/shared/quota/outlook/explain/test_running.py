@@ -63,6 +63,15 @@ def test_borrowed_amount_is_named() -> None:
     assert losses(found)[EvictionRule.RECLAIM] == ""
 
 
+def test_workload_can_be_lost_for_one_of_its_resources_though_another_is_within_runtime() -> None:
+    borrows = running("a", {"gpu": 6, "cpu": 3}, "one")
+    found = running_of(
+        "root 8 default:cpu 8\n  a 4 default:cpu 4\n  b 4 default:cpu 4", borrows, pending("b", 4, "owner")
+    )
+    assert [each.within_runtime for each in found.keys] == [True, False]
+    assert losses(found)[EvictionRule.RECLAIM] == ""
+
+
 @pytest.mark.parametrize(("amount", "entitled"), [(3, True), (6, False)], ids=["within its runtime", "borrows"])
 def test_running_workload_is_entitled_within_its_runtime(amount: int, entitled: bool) -> None:
     workload = running("a", amount, "one")
