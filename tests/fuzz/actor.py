@@ -6,7 +6,7 @@ from random import Random
 from typing import Any, Final
 
 from dev.controlplane.rest import Rest
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 from tests.fuzz.manifests import Body
 from tests.fuzz.organisation import Tenant
 

@@ -19,7 +19,7 @@ from shared.api.names import (
     PREEMPTIBLE_LABEL,
     REQUEUE,
 )
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 from tests.fuzz.organisation import NODES, PRIORITIES, Tenant
 
 Body = dict[str, Any]

@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from shared.api.names import GROUP_LABEL, HOLD_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 from tests.fuzz import manifests
 from tests.fuzz.actor import MERGE, MOST_OBJECTS, Actor
 from tests.fuzz.manifests import FINALIZER, Body

@@ -8,7 +8,7 @@ from dev.controlplane.cluster import ControlPlane, NodeSpec
 from dev.controlplane.flags import DEFAULT_CONTROLLERS
 from dev.controlplane.rest import Rest
 from shared.api.names import API_VERSION, GROUP_LABEL, MANAGED_LABEL
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 
 CONTROLLERS: Final = (*DEFAULT_CONTROLLERS, "replicaset-controller", "deployment-controller")
 NODES: Final = tuple(

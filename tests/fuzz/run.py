@@ -27,8 +27,8 @@ from shared.quota.model.settings import QuotaSettings, ReclaimSettings
 from tests.chaos.judging.at_rest import look
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Expectations, check
-from tests.chaos.judging.history import read_history, write_policy
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.history import read_history, write_policy
+from tests.chaos.judging.history.records import JOBSET
 from tests.fuzz.actions import act
 from tests.fuzz.actor import Actor
 from tests.fuzz.judge import Groups, Patience, entitled_waiting, live_pods, over_limits

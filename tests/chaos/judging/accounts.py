@@ -14,7 +14,7 @@ from shared.api.core.pod_request import effective_request
 from shared.api.names import GROUP_LABEL
 from tests.chaos.judging.at_rest import Rest
 from tests.chaos.judging.checker import Flaw
-from tests.chaos.judging.history import Version
+from tests.chaos.judging.history.history import Version
 
 RESOURCE = "cpu"
 

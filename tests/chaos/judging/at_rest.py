@@ -23,8 +23,8 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Flaw
-from tests.chaos.judging.history import Version
-from tests.chaos.judging.records import JOBSET, Submitted
+from tests.chaos.judging.history.history import Version
+from tests.chaos.judging.history.records import JOBSET, Submitted
 
 R = TypeVar("R")
 PATHS = {

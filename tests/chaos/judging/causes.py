@@ -25,7 +25,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Admission, Workload
 from shared.resources import FlavorResource, sum_amounts
-from tests.chaos.judging.records import Submitted, account_key
+from tests.chaos.judging.history.records import Submitted, account_key
 from tests.chaos.judging.replay import Instant
 
 _LIMITS: Final = {"OverCeiling", "CapacityLost"}

@@ -17,8 +17,8 @@ from shared.api.names import ADMISSION, EVICTION, FALSE, GROUP_LABEL, HOLD_LABEL
 from shared.kinds.kind_object import KindObject
 from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.causes import Causes, Surrounding
-from tests.chaos.judging.history import Version
-from tests.chaos.judging.records import Submitted
+from tests.chaos.judging.history.history import Version
+from tests.chaos.judging.history.records import Submitted
 from tests.chaos.judging.replay import Replay, excess
 
 

@@ -13,8 +13,8 @@ from shared.api.names import ADMISSION, GROUP_LABEL
 from shared.kinds.kind_object import KindObject
 from shared.quota.model.read.pods import account_of, is_covered
 from shared.quota.model.tree import ROOT, Group, Tree
-from tests.chaos.judging.history import Version
-from tests.chaos.judging.records import Lease, Shutter, Submitted, account_key, is_child
+from tests.chaos.judging.history.history import Version
+from tests.chaos.judging.history.records import Lease, Shutter, Submitted, account_key, is_child
 
 Amounts = dict[str, int]
 R = TypeVar("R")

@@ -11,7 +11,7 @@ from shared.api.names import ADMISSION, GROUP_LABEL
 from tests.builders import after
 from tests.chaos.judging.accounts import CountedRun, counted_runs, judge_accounts
 from tests.chaos.judging.at_rest import Rest
-from tests.chaos.judging.history import Version
+from tests.chaos.judging.history.history import Version
 
 
 def _versions(name: str, *admitted: float, ended: float, cpu: int = 2, leaf: str = "counted") -> Iterator[Version]:

@@ -5,8 +5,8 @@ from typing import Any
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import NOW, after
 from tests.chaos.judging.at_rest import PATHS, Rest, judge, unseen
-from tests.chaos.judging.history import Version
-from tests.chaos.judging.records import Lease
+from tests.chaos.judging.history.history import Version
+from tests.chaos.judging.history.records import Lease
 
 ROOT: dict[str, Any] = {"metadata": {"name": "root", "uid": "root"}, "spec": {"isParent": True}}
 LEAF: dict[str, Any] = {"metadata": {"name": "leaf", "uid": "leaf"}, "spec": {"quotas": [{"min": {"cpu": "2"}}]}}

@@ -9,8 +9,8 @@ from shared.api.core.pod import read_pod
 from shared.api.names import GROUP_LABEL
 from tests.builders import after
 from tests.chaos.judging.checker import check
-from tests.chaos.judging.records import Shutter
-from tests.chaos.judging.written_histories import EXPECTED, WrittenHistory
+from tests.chaos.judging.history.records import Shutter
+from tests.chaos.judging.history.written_histories import EXPECTED, WrittenHistory
 
 
 def rules(history: WrittenHistory) -> list[tuple[str, str]]:

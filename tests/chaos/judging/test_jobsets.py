@@ -10,8 +10,8 @@ from shared.api.core.pod import Pod, read_pod
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, POD_SET_LABEL, UNIT_LABEL
 from shared.kinds.kind_object import KindObject
 from shared.kinds.reading import read_kind_object
-from tests.chaos.judging.records import JOBSET
-from tests.chaos.judging.written_histories import WrittenHistory
+from tests.chaos.judging.history.records import JOBSET
+from tests.chaos.judging.history.written_histories import WrittenHistory
 
 CONTAINER = {"name": "main", "resources": {"requests": {"cpu": "2"}}}
 TEMPLATE = {"spec": {"containers": [CONTAINER]}}

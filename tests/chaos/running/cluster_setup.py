@@ -21,7 +21,7 @@ from dev.controlplane.host.processes import Process
 from dev.controlplane.programs import binaries
 from dev.operators import running as operators
 from dev.operators.recipe import JOBSET
-from tests.chaos.judging.history import write_policy
+from tests.chaos.judging.history.history import write_policy
 from tests.chaos.running.replica_balancer import ReplicaBalancer
 from tests.chaos.running.workloads import NAMESPACE, NODES
 from tests.faults.proxy import FaultProxy, Side

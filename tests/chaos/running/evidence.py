@@ -9,7 +9,7 @@ from typing import Final
 from shared.api.names import MANAGED_LABEL, TRUE
 from tests.chaos.judging.at_rest import Rest
 from tests.chaos.judging.checker import Expectations, Findings, check
-from tests.chaos.judging.history import read_history
+from tests.chaos.judging.history.history import read_history
 from tests.chaos.running.cluster_setup import RECONCILER, SKEW, Stage
 from tests.chaos.running.workloads import CPUS, NAMESPACE
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from shared.api.names import ADMISSION, API_VERSION, GROUP_LABEL, HOLD_LABEL, UNIT_LABEL
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 from tests.chaos.running.cluster_setup import Stage
 from tests.chaos.running.episode import Act, Episode
 from tests.chaos.running.workloads import COUNTED, LEAVES, NAMESPACE, NODES

@@ -12,7 +12,7 @@ from typing import Final
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.host.processes import Process
 from tests.chaos.judging.final_list import append_final_list
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 from tests.chaos.running.cluster_setup import Stage
 from tests.chaos.running.episode import Act, Episode
 from tests.chaos.running.owner_faults import JOBS, JOBSETS

@@ -16,7 +16,7 @@ from shared.quota.model.settings import QuotaSettings
 from tests.chaos.judging.accounts import counted_runs, judge_accounts
 from tests.chaos.judging.at_rest import Rest, judge, look, still_counted, unseen
 from tests.chaos.judging.checker import Findings, Flaw, check
-from tests.chaos.judging.history import Version, read_history
+from tests.chaos.judging.history.history import Version, read_history
 from tests.chaos.running import evidence, faults, network_faults
 from tests.chaos.running.cluster_setup import SKEW, Stage, running
 from tests.chaos.running.episode import commit, schedule

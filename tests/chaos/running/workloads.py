@@ -14,7 +14,7 @@ from shared.api.names import (
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
 )
-from tests.chaos.judging.records import JOBSET
+from tests.chaos.judging.history.records import JOBSET
 
 NAMESPACE: Final = "default"
 NODES: Final = tuple(

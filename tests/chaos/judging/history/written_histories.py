@@ -13,8 +13,8 @@ from shared.quota.model.read.groups import read_group
 from tests.builders import after
 from tests.chaos.judging.causes import Surrounding
 from tests.chaos.judging.checker import Expectations, Findings, check
-from tests.chaos.judging.history import Version
-from tests.chaos.judging.records import Lease, Record
+from tests.chaos.judging.history.history import Version
+from tests.chaos.judging.history.records import Lease, Record
 
 EXPECTED = Expectations(
     reconciler="reconciler",

@@ -17,7 +17,7 @@ import msgspec
 
 from shared.api.names import API_VERSION
 from tests.chaos.judging.final_list import OBSERVE
-from tests.chaos.judging.records import JOBSET, Record, read_record
+from tests.chaos.judging.history.records import JOBSET, Record, read_record
 
 WRITES: Final = ["create", "update", "patch", "delete"]
 POLICY: Final = {

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from shared.api.core.job import Job
-from tests.chaos.judging.history import Version, read_history
-from tests.chaos.judging.records import Lease
+from tests.chaos.judging.history.history import Version, read_history
+from tests.chaos.judging.history.records import Lease
 
 TIME = "2026-01-01T00:00:00.000000Z"
 JOB = {"suspend": True, "parallelism": 2, "template": {"spec": {}}}

@@ -1,0 +1,1 @@
+"""What the API server stored, version by version, as the audit log tells it."""
