@@ -14,7 +14,8 @@ from shared.api.core.node import allocatable
 from shared.api.core.pod import Pod
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.node_shapes import group_nodes
-from shared.quota.measure.static.node_usage import NodeUsage, UsingPod, using_pod
+from shared.quota.measure.static.node_usage import NodeUsage
+from shared.quota.measure.static.using_pods import UsingPod, using_pod
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.in_force import DatedTree

@@ -13,7 +13,7 @@ from shared.cluster.state.workloads.follow_ups import PreemptedPods
 from shared.kube.events.note import EventType, Regarding
 from shared.kube.events.recorder import EventRecorder
 from shared.quota.decide.decisions import Evict, Notice, Start, TurnStart, WaitExplanation, WaitReason
-from shared.quota.measure.static.node_usage import UsingPod
+from shared.quota.measure.static.using_pods import UsingPod
 from shared.quota.model.workload import Flavors, ResourceFlavors, Workload
 
 _NEEDS_A_PERSON: Final = frozenset(

@@ -18,7 +18,7 @@ from shared.cluster.state.observed.projections import FinishedOwner, PodRecord
 from shared.cluster.state.sorts.registry import owner_sort_of
 from shared.cluster.state.sorts.sort import Owner
 from shared.kinds.kind_object import KindObject
-from shared.quota.measure.static.node_usage import UsingPod
+from shared.quota.measure.static.using_pods import UsingPod
 from shared.quota.model.devices.claims import DeviceRef, refs_of
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 

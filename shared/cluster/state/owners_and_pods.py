@@ -19,7 +19,8 @@ from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.cluster.state.workloads.reader import WorkloadReader
 from shared.kube.watch.cache import Change, transitions
 from shared.quota.measure.inputs.world import World
-from shared.quota.measure.static.node_usage import NodeUsage, UsingPod
+from shared.quota.measure.static.node_usage import NodeUsage
+from shared.quota.measure.static.using_pods import UsingPod
 from shared.quota.model.devices.claims import DeviceSource
 from shared.quota.model.namespace_context import NamespaceContexts, Transition
 from shared.quota.model.settings import CapacitySource, QuotaSettings
@@ -81,7 +82,7 @@ class OwnersAndPods:
         self.use.count()
         while self.use.uncounted:
             uid, error = self.use.uncounted.popitem()
-            self._faults.note(Subject("Pod", self.use.name_of(uid), uid), error)
+            self._faults.note(Subject("Pod", self.use.pods.name_of(uid), uid), error)
         world = replace(world, nodes=self.use.nodes(), largest_nodes=self.use.largest_nodes())
         if self._settings.capacity_source is not CapacitySource.NODES:
             return world

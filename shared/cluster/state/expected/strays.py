@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shared.cluster.state.observed.job_pods import JobPods
-from shared.quota.measure.static.node_usage import UsingPod
+from shared.quota.measure.static.using_pods import UsingPod
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ import msgspec
 
 from shared.api.core.job import Job
 from shared.api.json.reading import aware
-from shared.quota.measure.static.node_usage import UsingPod
+from shared.quota.measure.static.using_pods import UsingPod
 from shared.quota.model.read.kind_objects import PodsBySet, SeenPods
 from shared.quota.model.tree import Amounts
 from shared.resources import MAX_AMOUNT, Amount

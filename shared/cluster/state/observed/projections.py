@@ -26,7 +26,7 @@ from shared.cluster.state.observed.trimming import (
     trim_placement,
 )
 from shared.kinds.kind_object import KindObject
-from shared.quota.measure.static.node_usage import UsingPod, using_pod
+from shared.quota.measure.static.using_pods import UsingPod, using_pod
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.read.groups import group_of
 from shared.quota.model.read.pods import account_of, is_covered, unit_key, unit_of
