@@ -59,7 +59,7 @@ class ObjectLogs:
         for place, (_, path) in enumerate(self._files):
             is_last = self._is_ordered or place + 1 == len(self._files)
             end = None if is_last else self._files[place + 1][0]
-            for within, line in _lines_of(path):
+            for within, line in _listed_first(path):
                 number += 1
                 if isinstance(line, str):
                     self._unread.add(within, line)
@@ -72,6 +72,26 @@ class ObjectLogs:
 def _begin(path: Path) -> LogLine | None:
     """Return the first line that can be read; None if there is none. Raises UnreadableFile."""
     return next((line for _, line in _lines_of(path) if not isinstance(line, str)), None)
+
+
+def _listed_first(path: Path) -> Iterator[tuple[int, LogLine | str]]:
+    """Yield as `_lines_of` does, but what the file lists at its beginning before what came while that was listed.
+
+    What is listed was there when the file began: what the leader decided then or meanwhile, it decided knowing it.
+    """
+    begin: datetime | None = None
+    meanwhile: list[tuple[int, LogLine | str]] | None = []
+    for number, line in _lines_of(path):
+        if meanwhile is not None and isinstance(line, LogLine):
+            begin = begin or line.time
+            if line.whole:
+                yield from meanwhile
+                meanwhile = None
+            elif line.decided or line.time > begin:
+                meanwhile.append((number, line))
+                continue
+        yield number, line
+    yield from meanwhile or ()
 
 
 def _lines_of(path: Path) -> Iterator[tuple[int, LogLine | str]]:

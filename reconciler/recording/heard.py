@@ -39,8 +39,8 @@ class HeardObjects:
         self._dropped = 0
         self._came = asyncio.Event()
         self._known_by_pods = KnownByPods()
-        self._is_decided = True
-        """Whether a decision knew all that was heard."""
+        self._is_decided = False
+        """Whether a decision knew all that was there at the beginning, or was heard since."""
 
     @contextmanager
     def listening(self, watches: Iterable[Watch[Any]]) -> Iterator[None]:

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from reconciler.recording import heard
 from reconciler.recording.folder import RecordingFolder
+from reconciler.recording.heard import HeardObjects
 from reconciler.recording.pods import KnownByPods
 from reconciler.recording.recording import Recording
 from reconciler.report.recording_metrics import RecordingMetrics
@@ -262,3 +263,10 @@ def test_starts_are_noted_once_unless_they_have_ended() -> None:
 def _unnoted(workload: Workload) -> Workload:
     assert workload.admission is not None
     return replace(workload, admission=replace(workload.admission, answered=False))
+
+
+def test_first_decision_is_a_line_and_the_next_one_only_when_more_is_known() -> None:
+    known, idle = HeardObjects(), world("root 8\n  a 8")
+    known.decided(idle, after(1))
+    known.decided(idle, after(2))
+    assert [each.time for each in known.take(9)] == [after(1)]
