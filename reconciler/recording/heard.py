@@ -12,7 +12,7 @@ from reconciler.recording.pods import KnownByPods
 from shared.kube.resources import PODS, Resource
 from shared.kube.watch.watching import Watch
 from shared.quota.measure.inputs.world import World
-from shared.recording.lines import LogLine, encode_line
+from shared.recording.lines import LogLine
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """What waits at a time; some thousand objects."""
@@ -20,21 +20,21 @@ _CONTROLLED: Final = b'"controller":true'
 
 
 class Heard(NamedTuple):
-    """One event of a watch; or, without a resource, the line of a decision that knew those before it."""
+    """One event of a watch."""
 
     time: datetime
-    resource: Resource | None
+    resource: Resource
     raw: bytes
     is_gone: bool
 
 
 class HeardObjects:
-    """Events that are not written yet, and how many there was no room for."""
+    """Events that are not written yet, lines of decisions that knew those before them, and how many had no room."""
 
     def __init__(self) -> None:
         self.has_gap = False
         """Whether what was written since the last list of all objects is not all that there was."""
-        self._waiting = deque[Heard]()
+        self._waiting = deque[Heard | LogLine]()
         self._bytes = 0
         self._dropped = 0
         self._came = asyncio.Event()
@@ -74,8 +74,7 @@ class HeardObjects:
         noted, freed = self._known_by_pods.take(world)
         if noted or freed or not self._is_decided:
             self._is_decided = True
-            line = LogLine(now, decided=True, noted=(*noted,), freed=(*freed,))
-            self._waiting.append(Heard(now, None, encode_line(line), is_gone=False))
+            self._waiting.append(LogLine(now, decided=True, noted=(*noted,), freed=(*freed,)))
             self._came.set()
 
     async def wait(self) -> None:
@@ -84,10 +83,10 @@ class HeardObjects:
             self._came.clear()
             await self._came.wait()
 
-    def take(self, most: int) -> list[Heard]:
+    def take(self, most: int) -> list[Heard | LogLine]:
         """Return the oldest ones, but no more than `most`."""
         found = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
-        self._bytes -= sum(len(each.raw) for each in found)
+        self._bytes -= sum(len(each.raw) for each in found if isinstance(each, Heard))
         return found
 
     def take_dropped(self) -> int:

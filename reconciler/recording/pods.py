@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
+from shared.recording.lines import log_name_of
 
 
 class KnownByPods:
@@ -44,4 +45,4 @@ def _gone(known: dict[str, set[str]], leaf: str, now: set[str]) -> set[str]:
 
 
 def _names(workloads: Iterable[Workload]) -> set[str]:
-    return {f"{each.kind}/{each.key}" for each in workloads}
+    return set(map(log_name_of, workloads))

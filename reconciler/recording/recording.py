@@ -153,9 +153,9 @@ class Recording:
         """Take in that the leader has decided on `world` at `now`, knowing all that the watches have heard."""
         self._heard.decided(world, now)
 
-    def _take(self, heard: Heard) -> None:
-        if heard.resource is None:
-            self._text += self._recorder.decided(msgspec.json.decode(heard.raw, type=LogLine))
+    def _take(self, heard: Heard | LogLine) -> None:
+        if isinstance(heard, LogLine):
+            self._text += self._recorder.decided(heard)
             return
         found = _object(heard.resource, heard.raw)
         self._touched.add(found.name)
