@@ -59,7 +59,7 @@ FLOODS: Final[dict[str, Callable[[Rest, int, int], None]]] = {
     "groups": create_group,
 }
 USUAL: Final = ("jobs", "patches")
-"""Those that run where none is named."""
+"""These run where none is named."""
 
 
 def flood(q: Quotree, kind: str, until: float, made: list[int]) -> None:

@@ -80,18 +80,18 @@ def _listed_first(path: Path) -> Iterator[tuple[int, LogLine | str]]:
     What is listed was there when the file began: what the leader decided then or meanwhile, it decided knowing it.
     """
     begin: datetime | None = None
-    meanwhile: list[tuple[int, LogLine | str]] | None = []
-    for number, line in _lines_of(path):
-        if meanwhile is not None and isinstance(line, LogLine):
+    lines, meanwhile = _lines_of(path), list[tuple[int, LogLine | str]]()
+    for number, line in lines:
+        if isinstance(line, LogLine):
             begin = begin or line.time
-            if line.whole:
-                yield from meanwhile
-                meanwhile = None
-            elif line.decided or line.time > begin:
+            if line.whole or line.decided or line.time > begin:
                 meanwhile.append((number, line))
+                if line.whole:
+                    break
                 continue
         yield number, line
-    yield from meanwhile or ()
+    yield from meanwhile
+    yield from lines
 
 
 def _lines_of(path: Path) -> Iterator[tuple[int, LogLine | str]]:

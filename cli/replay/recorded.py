@@ -20,7 +20,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.quota.outlook.simulate.reactions import Reactions
 from shared.quota.outlook.simulate.timeline import TimedEdit
-from shared.recording.lines import LogLine, log_name
+from shared.recording.lines import LogLine, log_name, log_name_of
 
 _OF_WORKLOADS: Final = frozenset({"Job", "Pod"})
 
@@ -134,7 +134,7 @@ class _Reading:
             (
                 _past(each, found, begin)
                 for each in question.workloads.workloads
-                if (found := by_name.get(_log_name(each))) is not None
+                if (found := by_name.get(log_name_of(each))) is not None
             ),
             key=lambda each: each.decided,
         )
@@ -143,8 +143,8 @@ class _Reading:
             for at, each in ((sight.known, each) for sight, each in stages if sight.time > begin)
         )
         base = read_question(standing.values(), settings, kinds=kinds, later_wins=True)
-        stopping = _reactions((each.workload.id, by_name[_log_name(each.workload)].stops()) for each in workloads)
-        answering = _reactions((each.workload.id, by_name[_log_name(each.workload)].answers()) for each in workloads)
+        stopping = _reactions((each.workload.id, by_name[log_name_of(each.workload)].stops()) for each in workloads)
+        answering = _reactions((each.workload.id, by_name[log_name_of(each.workload)].answers()) for each in workloads)
         log = PastLog(begin, end, tuple(workloads), edits, unread, stopping, answering, decisions=self._decisions)
         return RecordedCluster(log, base)
 
@@ -154,10 +154,6 @@ def _reactions(known: Iterable[tuple[WorkloadId, tuple[timedelta | None, ...]]])
     found = dict(known)
     seen = sorted(each for times in found.values() for each in times if each is not None)
     return Reactions(seen[len(seen) // 2] if seen else timedelta(), found)
-
-
-def _log_name(workload: Workload) -> str:
-    return f"{workload.kind}/{workload.key}"
 
 
 def _name(manifest: Manifest) -> str:

@@ -14,11 +14,10 @@ import msgspec
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.asking import Copy, NotAnswered
 from reconciler.visibility.copies.making import LIFE, CopyMaker
-from reconciler.visibility.copies.plans import current_plan
+from reconciler.visibility.copies.plans import current_plan, known_run_times
 from reconciler.visibility.copies.questions import CopyQuestion
 from shared.cluster.state.cluster_state import ClusterState
 from shared.quota.measure.accounts.waits import ForeseenWait
-from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import WorkloadId
 from shared.quota.outlook.forecast.checks import ForeseenStarts, foreseen_starts
 
@@ -72,6 +71,5 @@ class ForecastChecks:
     def _lines(self, _: bytes) -> Iterator[bytes]:
         """Answer in the copy."""
         observed = current_plan(self._state, self._latest, datetime.now(UTC))
-        known = run_times_of((name, each.status) for name, each in self._state.tree.groups.items())
-        found = foreseen_starts(observed.outlook.after, known)
+        found = foreseen_starts(observed.outlook.after, known_run_times(self._state))
         yield _encode({leaf: [*own.items()] for leaf, own in found.items()})

@@ -14,6 +14,7 @@ from shared.api.core.metadata import Metadata
 from shared.api.names import ADMISSION, EVICTION, NOTICE, TURN, WAITING
 from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.expected.unwritten import AnnotationPatch
+from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.workloads.cache import WorkloadCache
 from shared.quota.decide.decisions import ClaimEnd, Notice, TurnStart, WaitExplanation
 from shared.quota.model.workload import Admission, Flavors, Workload
@@ -122,8 +123,7 @@ class Annotator:
         objects = self._writes.free_objects(key) if key else []
         if key is None or not objects or not is_news(why, objects[0].metadata, now):
             return
-        written = {WAITING: annotations.write_waiting(why, now)}
-        self._writes.begin(key, self._writes.say(objects[0], patches.annotate(objects[0].metadata, written), WAITING))
+        self._say_waiting(key, objects[0], annotations.write_waiting(why, now))
 
     def say_pod_group_refused(self, key: str, refusal: str, now: datetime) -> None:
         """Tell the owner of a started Job, and write on it, why its PodGroup is refused; empty: it is not any more."""
@@ -132,8 +132,12 @@ class Annotator:
             return
         if refusal:
             self._events.pod_group_refused(refusal, objects)
-        written = {WAITING: annotations.write_pod_group_refusal(refusal, now) if refusal else None}
-        self._writes.begin(key, self._writes.say(objects[0], patches.annotate(objects[0].metadata, written), WAITING))
+        self._say_waiting(key, objects[0], annotations.write_pod_group_refusal(refusal, now) if refusal else None)
+
+    def _say_waiting(self, key: str, seen: WorkloadObject, text: str | None) -> None:
+        """Write that on the first object of the workload, or take off what is there; nothing is assumed by it."""
+        written = patches.annotate(seen.metadata, {WAITING: text})
+        self._writes.begin(key, self._writes.say(seen, written, WAITING))
 
     def _annotate(self, before: Workload, after: Workload, written: AnnotationPatch, mark: Mark) -> bool:
         """Write these annotations on all objects of the workload; return whether the write was begun."""

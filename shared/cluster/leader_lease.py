@@ -1,19 +1,13 @@
 """Whether a reconciler leads, as its Lease says to all who may read it."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
-
-class _LeaseSpec(msgspec.Struct, frozen=True, rename="camel"):
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    renew_time: datetime | None = None
-
-
-class _Lease(msgspec.Struct, frozen=True):
-    spec: _LeaseSpec = _LeaseSpec()
+from shared.api.durations import later
+from shared.api.json.reading import read_time
+from shared.kube.lead.lease import Lease
 
 
 def fields_of(lease: str) -> str:
@@ -23,14 +17,19 @@ def fields_of(lease: str) -> str:
 
 def leaderless_since(leases: Iterable[msgspec.Raw], now: datetime) -> datetime | None:
     """Return when the last leader renewed its Lease, if that has run out; None: one leads, or none is known."""
-    specs = [msgspec.json.decode(raw, type=_Lease).spec for raw in leases]
-    if any(_is_held(each, now) for each in specs):
+    known = [msgspec.json.decode(raw, type=Lease) for raw in leases]
+    if any(_is_held(each, now) for each in known):
         return None
-    return max((each.renew_time for each in specs if each.renew_time is not None), default=None)
+    return max(filter(None, map(_renewed, known)), default=None)
 
 
-def _is_held(spec: _LeaseSpec, now: datetime) -> bool:
+def _renewed(lease: Lease) -> datetime | None:
+    return read_time(lease.spec.renew_time or "")
+
+
+def _is_held(lease: Lease, now: datetime) -> bool:
     """Twice its duration, because `now` is by another clock than that of its holder."""
-    if not spec.holder_identity or spec.renew_time is None:
+    renewed = _renewed(lease)
+    if not lease.holder or renewed is None:
         return False
-    return (now - spec.renew_time).total_seconds() <= 2 * (spec.lease_duration_seconds or 0)
+    return now <= later(renewed, timedelta(seconds=2 * (lease.spec.lease_duration_seconds or 0)))

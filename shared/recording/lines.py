@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.json_data import Json
+from shared.quota.model.workload import Workload
 
 _METADATA: Final = (
     "name",
@@ -84,6 +85,11 @@ def log_name(kind: str, metadata: Mapping[str, Any]) -> str:
     """Return the name by which the log calls an object of a cluster."""
     namespace = metadata.get("namespace")
     return f"{kind}/{namespace}/{metadata['name']}" if namespace else f"{kind}/{metadata['name']}"
+
+
+def log_name_of(workload: Workload) -> str:
+    """Return the name by which the log calls the object of a workload."""
+    return f"{workload.kind}/{workload.key}"
 
 
 def recorded_body(api_version: str, kind: str, body: Mapping[str, Any]) -> Json:

@@ -11,7 +11,7 @@ from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.copies.edits import read_edit
 from reconciler.visibility.copies.explained import Explained, listed_forecasts
 from reconciler.visibility.copies.left_out import made_for
-from reconciler.visibility.copies.plans import current_plan
+from reconciler.visibility.copies.plans import current_plan, known_run_times
 from reconciler.visibility.copies.previews import preview_starts
 from reconciler.visibility.copies.questions import CopyQuestion, read_question
 from reconciler.visibility.copies.submitted import as_created, read_submitted
@@ -24,8 +24,6 @@ from reconciler.visibility.objects.pending import pending_object, places_of
 from reconciler.visibility.objects.selection import Selection
 from shared.cluster.state.cluster_state import ClusterState
 from shared.kinds.kind import Kinds
-from shared.quota.measure.accounts.run_times import RunTimes
-from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.model.workload import WorkloadId
 from shared.quota.outlook.explain.pending_rows import Place
 
@@ -70,22 +68,19 @@ class CopiedWorld:
             yield from map(_encode, found)
             return
         if question.forecasts:
-            yield _encode(listed_forecasts(observed, self._run_times()))
+            yield _encode(listed_forecasts(observed, known_run_times(self._state)))
             return
         selection = question.selection
         if selection.kind is PENDING:
             yield from self._waiting(observed, selection)
         elif selection.kind is EXPLANATION:
-            self._explained = self._explained or Explained(observed, self._run_times())
+            self._explained = self._explained or Explained(observed, known_run_times(self._state))
             yield from map(_encode, self._explained.objects(selection))
         else:
             yield from self._of_groups(observed, selection)
 
     def _current_plan(self, now: datetime) -> ObservedPlan:
         return current_plan(self._state, self._latest, now, self._leaderless_since())
-
-    def _run_times(self) -> RunTimes:
-        return run_times_of((name, each.status) for name, each in self._state.tree.groups.items())
 
     def _of_groups(self, observed: ObservedPlan, selection: Selection) -> Iterator[bytes]:
         for name in filter(selection.takes_group, sorted(observed.snapshot.world.tree.groups)):

@@ -7,6 +7,8 @@ from reconciler.visibility.objects.observed import ObservedPlan
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.fault_search import decide_from_scratch
 from shared.cluster.state.group_history import history_of, over_since_of
+from shared.quota.measure.accounts.run_times import RunTimes
+from shared.quota.measure.accounts.written_accounts import run_times_of
 from shared.quota.outlook.outlook import Outlook
 
 
@@ -18,6 +20,11 @@ def current_plan(
     if snapshot is not None and decided is not None:
         return ObservedPlan(Outlook(snapshot, decided, latest.cache), leads=True)
     return _plan_as_new_leader(state, now, leaderless_since)
+
+
+def known_run_times(state: ClusterState) -> RunTimes:
+    """Return the run times that the statuses of the groups keep."""
+    return run_times_of((name, each.status) for name, each in state.tree.groups.items())
 
 
 def _plan_as_new_leader(state: ClusterState, now: datetime, leaderless_since: datetime | None) -> ObservedPlan:

@@ -37,7 +37,8 @@ def lease(seconds_ago: float, holder: str | None = "a") -> Object:
 
 def cluster(*leases: Object, name: str = "quotree-reconciler", **more: list[Object]) -> Lists:
     path = f"/apis/coordination.k8s.io/v1/leases?fieldSelector=metadata.name%3D{name}"
-    return Lists(found={path: list(leases), **{f"/api/v1/{each}": found for each, found in more.items()}})
+    named = [{"metadata": {"name": name}, **each} for each in leases]
+    return Lists(found={path: named, **{f"/api/v1/{each}": found for each, found in more.items()}})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ Jobs of two namespaces come and end, groups are edited and a node grows and shri
 Then a tenant tries a random Job of one of two flavors, and submits it: whether it starts, at once or when others have
 been stopped for it, and how many are, must be what was said, and what is refused must be refused. An answer that
 differs is only excused by what else changed between the question and the event. Nothing of another namespace may be
-named. Exit code 1 when one is wrong. `test_previews.py` beside it makes a few in a cluster at rest.
+named. Exit code 1 when one is wrong. `test_previews.py` makes a few in a cluster at rest.
 """
 
 import argparse

@@ -81,7 +81,7 @@ class LeafUse:
     runs: list[EndedRun] = field(default_factory=list)
     """Runs that ended by themselves."""
     waits: list[EndedWait] = field(default_factory=list)
-    """Of workloads for which a start was forecast."""
+    """How long workloads waited for which a start was forecast."""
     foreseen: ForeseenWaits = field(default_factory=ForeseenWaits)
     _running: dict[WorkloadId, _Running] = field(default_factory=dict)
     _fresh: list[UseChange] = field(default_factory=list)

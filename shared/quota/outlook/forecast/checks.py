@@ -17,9 +17,9 @@ from shared.quota.model.workload import Workload, WorkloadId
 from shared.quota.outlook.forecast.forecast import Forecast, may_start
 
 OF_A_LEAF: Final = 2
-"""Of so many workloads of a leaf at a time: those that wait at one moment are right or wrong together."""
+"""So many workloads of a leaf are forecast at a time: those that wait at one moment are right or wrong together."""
 MOST: Final = 64
-"""Of so many workloads at a time in all leaves."""
+"""So many workloads are forecast at a time in all leaves."""
 
 ForeseenStarts = Mapping[str, Mapping[WorkloadId, ForeseenWait]]
 """leaf → forecasts of its workloads."""

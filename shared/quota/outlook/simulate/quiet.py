@@ -10,7 +10,7 @@ from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.settings import ReclaimMode
 
 Spares = Callable[[World, Snapshot, Plan | None], bool]
-"""Of a world, the latest snapshot and the plan just made from that, if one was: whether another plan can be spared."""
+"""Says whether another plan of a world can be spared, by the latest snapshot and the plan just made from it, if any."""
 
 
 def never(_world: World, _snapshot: Snapshot, _latest: Plan | None) -> bool:

@@ -248,7 +248,7 @@ def test_explanation_says_why_there_is_no_turn(
 
 
 def test_sibling_starts_while_the_turn_rests() -> None:
-    """Beside two jobs of a that never end, room for b's gathers without end: a uses it every other day."""
+    """Room for b's job gathers without end beside two of a that never end: a uses it every other day."""
     world = world_of(EQUAL, small(count=2), holding(large()))
     seen = []
     for hours in (0, 23, 24, 47, 48, 72):
