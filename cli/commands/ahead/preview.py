@@ -1,14 +1,15 @@
 """`quotree try`: would this workload start now, behind what would it wait, and what of it would start."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 import click
 
-from cli.read.cluster.live import LiveCluster, live_options
+from cli.read.cluster.live import LiveCluster, Refused, live_options
 from cli.read.cluster.visibility import read_previews, served_or_computed
 from cli.read.findings import find, finding_key
 from cli.read.manifests import CLUSTER, Manifest, manifests_in, read_manifests
@@ -32,7 +33,7 @@ from shared.quota.model.settings import QuotaSettings
 from shared.quota.outlook.preview import previews, submitted
 from shared.text.what_if import NOT_MANAGED, preview_lines
 
-STARTS, REFUSED, WAITS = 0, 1, 4
+STARTS, WAITS = 0, 4
 _WARNING: Final = "Warning: "
 
 
@@ -57,18 +58,30 @@ def command(
 
     Exit code 0 when all would start now, 1 when one is refused, 2 when something cannot be read, 4 when one would wait.
     """
-    if files or at or settings_file or capacity:
-        found, warnings = _offline(tried, files, cluster, at, settings_file, capacity)
-    else:
-        found, warnings = _live(cluster, tried, namespace or cluster.namespace)
+    with _told_in_data(output):
+        if files or at or settings_file or capacity:
+            found, warnings = _offline(tried, files, cluster, at, settings_file, capacity)
+        else:
+            found, warnings = _live(cluster, tried, namespace or cluster.namespace)
     if output == "text":
         lines = [*preview_lines(found)] or [f"this {NOT_MANAGED}"]
         click.echo("\n".join(lines))
         for each in (each for each in warnings if each not in lines):
             click.echo(f"{_WARNING}{each}", err=True)
     else:
-        print_data({"workloads": found, "warnings": warnings}, output)
+        print_data({"workloads": found, "warnings": warnings, "refused": []}, output)
     sys.exit(STARTS if all(each["starts"] == "Now" for each in found) else WAITS)
+
+
+@contextmanager
+def _told_in_data(output: str) -> Iterator[None]:
+    """Print a refusal as data, too, where data are asked for; the problem itself goes on."""
+    try:
+        yield
+    except Refused as problem:
+        if output != "text":
+            print_data({"workloads": [], "warnings": [], "refused": problem.refusals}, output)
+        raise
 
 
 def _live(cluster: LiveCluster, tried: Sequence[str], namespace: str) -> tuple[list[Json], list[str]]:
@@ -127,10 +140,8 @@ def _offline(
     keys = {finding_key(each) for each in (*known.violations, *known.warnings)}
     refused = [each for each in found.violations if finding_key(each) not in keys]
     warned = [each for each in found.warnings if finding_key(each) not in keys]
-    for each in refused:
-        click.echo(f"{each.object} {each.field}: {each.message} ({each.rule})", err=True)
     if refused:
-        sys.exit(REFUSED)
+        raise Refused([{**each.as_data(), "message": each.text} for each in refused])
     return _previewed(*questions, now), [f"{each.object} {each.field}: {each.message}" for each in warned]
 
 

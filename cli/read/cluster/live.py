@@ -37,9 +37,13 @@ class NotAllowed(ClusterProblem):
 
 
 class Refused(ClusterProblem):
-    """A rule, a policy or a limit refuses an object."""
+    """A rule, a policy or a limit refuses objects. `refusals`: what is said of each, with the key "message"."""
 
     exit_code = 1
+
+    def __init__(self, refusals: Sequence[Json]) -> None:
+        super().__init__("refused: " + "\n".join(each["message"] for each in refusals))
+        self.refusals = refusals
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ def _problem_of(what: str, words: str) -> ClusterProblem:
     lines = [line for line in words.splitlines() if line.strip()] or ["kubectl failed without a message"]
     refusals = [each[1] for each in map(_REFUSAL.search, lines) if each is not None] if what == _DRY_RUN else []
     if refusals:
-        return Refused("refused: " + "\n".join(refusals))
+        return Refused([{"message": each} for each in refusals])
     if "could not find the requested resource" in words or "doesn't have a resource type" in words:
         return UnknownToCluster(f"the cluster does not know the answer to {what}; is Quotree's chart installed there?")
     text = f"{what}: {lines[-1].removeprefix('Error from server ').removeprefix('error: ')}"

@@ -46,9 +46,11 @@ def test_preview_is_what_happens(quotree: Quotree, tmp_path: Path) -> None:
     refused = as_team(quotree, "team-a", "create", "--dry-run=server", "-f", str(file))
     assert "Forbidden" in refused.stderr
     file.write_text(yaml.safe_dump(job_of("team-a", "nowhere", "tried-5", 1)))
-    judged = run_command(quotree, "try", "-f", str(file), "-n", "team-a", "--as", "owner-a")
+    judged = run_command(quotree, "try", "-f", str(file), "-n", "team-a", "--as", "owner-a", "-o", "json")
     rule = "metadata.labels[quotree.dev/group]: there is no group nowhere; "
     assert (judged.returncode, judged.stderr.partition(rule)[:2]) == (1, ("quotree: refused: Job 'tried-5' ", rule))
+    (refused_by_rule,) = json.loads(judged.stdout)["refused"]
+    assert refused_by_rule["message"].startswith(f"Job 'tried-5' {rule}")
     wait_for(lambda: listed(quotree) == ["hidden-head", "own"], "it is as before")
 
 
