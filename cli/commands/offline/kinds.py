@@ -1,13 +1,14 @@
 """`quotree kinds`: which kinds are governed, and what a descriptor reads from samples of its kind."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 import click
 
 from cli.read.cluster.live import LiveCluster, live_options
 from cli.read.cluster.settings import live_settings
-from cli.read.kinds.crd_paths import check_paths
+from cli.read.kinds.crd_paths import PathFindings, check_paths
 from cli.read.kinds.kind_samples import Sample, descriptors_of, read_descriptors, read_samples
 from cli.render.data import print_data
 from cli.render.listing import ListColumn, ListOutput, list_options
@@ -95,11 +96,9 @@ def check(
     if not (samples or definitions):
         raise Problem("there is nothing to check the descriptor with; name objects with -f, or a definition with --crd")
     kinds = descriptors_of(file)
-    dead_ends = check_paths(kinds.all, definitions) if definitions else []
-    for each in dead_ends:
-        click.echo(str(each), err=output != "text")
-    if definitions and not dead_ends:
-        click.echo("every path is in the schema of the definition", err=output != "text")
+    paths = check_paths(kinds.all, definitions) if definitions else None
+    for line in _path_lines(paths) if paths is not None else ():
+        click.echo(line, err=output != "text")
     found = read_samples(kinds, samples) if samples else []
     if output != "text":
         print_data({"items": [_sample_data(each) for each in found]}, output)
@@ -108,8 +107,15 @@ def check(
 
         for sample in found:
             draw_sample(sample)
-    is_sound = not dead_ends and all(each.is_governed for each in found)
+    is_sound = (paths is None or not paths.dead_ends) and all(each.is_governed for each in found)
     sys.exit(GOVERNED if is_sound else NOT_GOVERNED)
+
+
+def _path_lines(found: PathFindings) -> Iterator[str]:
+    yield from map(str, found.dead_ends)
+    yield from (f"{each}: not checked, the schema does not name what may be there" for each in found.unnamed)
+    if not found.dead_ends:
+        yield f"every {'other ' if found.unnamed else ''}path is in the schema of the definition"
 
 
 def _sample_data(sample: Sample) -> dict[str, Any]:

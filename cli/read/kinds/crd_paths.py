@@ -2,18 +2,64 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, Optional
+
+import msgspec
 
 from cli.read.manifests import Manifest, read_manifests
+from shared.api.json.reading import Unreadable, View, reader
 from shared.kinds.kind import Kind, PodSetRule
 from shared.kinds.paths import Path, compile_path
 from shared.kinds.predicates import Computed, HasCondition, IsAmong, IsPresent, Predicate
 from shared.kinds.values import ValueAt
 from shared.problems import Problem
 
-KindSchema = Mapping[str, Any]
+
+class KindSchema(View, frozen=True):
+    """What a value may be, of an OpenAPI schema."""
+
+    type: str = ""
+    properties: dict[str, "KindSchema"] = {}
+    items: Optional["KindSchema"] = None
+    additional_properties: "bool | KindSchema" = False
+    preserve: bool = msgspec.field(name="x-kubernetes-preserve-unknown-fields", default=False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be members that it does not name."""
+        return self.preserve or not self.type
+
+
+class _Names(View, frozen=True):
+    kind: str = ""
+
+
+class _Validation(View, frozen=True):
+    schema: KindSchema = msgspec.field(name="openAPIV3Schema", default=KindSchema())
+
+
+class _Version(View, frozen=True):
+    name: str
+    served: bool = True
+    schema: _Validation = _Validation()
+
+
+class _Spec(View, frozen=True):
+    group: str = ""
+    names: _Names = _Names()
+    versions: list[_Version] = []
+
+
+class _Definition(View, frozen=True):
+    spec: _Spec = _Spec()
+
+
+_read_definition = reader(_Definition)
 Starts = list[KindSchema]
-ANYTHING: Final[KindSchema] = {"x-kubernetes-preserve-unknown-fields": True}
+ANYTHING: Final = KindSchema()
+"""What a member is that a schema allows and does not name."""
+METADATA: Final = KindSchema(type="object", preserve=True)
+"""No definition says what metadata has."""
 _CONDITIONS: Final = compile_path(".status.conditions[*].type")
 
 
@@ -30,17 +76,35 @@ class DeadEnd:
         return f"{self.kind} {self.key}: {self.path}: {self.reason}"
 
 
-def check_paths(kinds: Sequence[Kind], files: Sequence[str]) -> list[DeadEnd]:
-    """Return the dead ends of every kind whose definition is in the files. Raises Problem for one whose is not."""
+@dataclass(frozen=True, slots=True)
+class PathFindings:
+    """What the schemas say of descriptors; `unnamed`: paths to members that a schema allows without naming them."""
+
+    dead_ends: Sequence[DeadEnd]
+    unnamed: Sequence[str]
+
+
+def check_paths(kinds: Sequence[Kind], files: Sequence[str]) -> PathFindings:
+    """Look up the paths of every kind in its definition in the files. Raises Problem for one whose is not there."""
     definitions = [each for each in read_manifests(files) if each.kind == "CustomResourceDefinition"]
-    found = []
+    dead_ends, unnamed = list[DeadEnd](), list[str]()
     for kind in kinds:
         schema = _schema_of(kind, definitions, files)
         for key, path, start in _paths(kind, schema):
-            reason = follow(start, path)[1]
+            found, reason = follow(start, path)
+            if key == "suspend" and not reason:
+                reason = _why_no_flag(found)
             if reason:
-                found.append(DeadEnd(kind.kind, key, path.text, reason))
-    return found
+                dead_ends.append(DeadEnd(kind.kind, key, path.text, reason))
+            elif any(each is ANYTHING for each in found):
+                unnamed.append(f"{kind.kind} {key}: {path.text}")
+    return PathFindings(dead_ends, unnamed)
+
+
+def _why_no_flag(found: Starts) -> str:
+    """Return why these schemas are not that of a flag; empty: one is, or may be."""
+    types = {each.type for each in found}
+    return "" if types & {"boolean", ""} else f"the schema has the type {', '.join(sorted(types))} there, not boolean"
 
 
 def follow(schemas: Iterable[KindSchema], path: Path) -> tuple[Starts, str]:
@@ -51,7 +115,7 @@ def follow(schemas: Iterable[KindSchema], path: Path) -> tuple[Starts, str]:
         found, before = [each for schema in found for each in _below(schema, step)], found
         name = step if isinstance(step, str) else f"[{step}]" if isinstance(step, int) else "[*]"
         if not found:
-            known = sorted({each for schema in before for each in schema.get("properties") or ()})
+            known = sorted({each for schema in before for each in schema.properties})
             has = f"; it has {', '.join(known[:12])}" if known and isinstance(step, str) else ""
             return [], f"the schema has no {name} in {passed}{has}"
         passed = name if passed == "it" else f"{passed}.{name}"
@@ -60,34 +124,42 @@ def follow(schemas: Iterable[KindSchema], path: Path) -> tuple[Starts, str]:
 
 def _below(schema: KindSchema, step: object) -> Iterator[KindSchema]:
     """Yield the schemas of what a step leads to; unknown members lead to anything."""
-    if schema.get("x-kubernetes-preserve-unknown-fields") or not schema.get("type"):
-        yield ANYTHING
-    properties, members = schema.get("properties") or {}, schema.get("additionalProperties")
-    if isinstance(step, str):
-        if step in properties:
-            yield properties[step]
-        elif members:
-            yield members if isinstance(members, dict) else ANYTHING
+    if schema is METADATA:
+        yield METADATA
         return
-    if "items" in schema:
-        yield schema["items"]
+    members = schema.additional_properties
+    other = members if isinstance(members, KindSchema) else ANYTHING if members or schema.is_open else None
+    if isinstance(step, str):
+        named = schema.properties.get(step, other)
+        if named is not None:
+            yield named
+        return
+    if schema.items is not None:
+        yield schema.items
+    elif schema.is_open:
+        yield ANYTHING
     if not isinstance(step, int):  # [*] is also every member of a mapping
-        yield from properties.values()
-        if members:
-            yield members if isinstance(members, dict) else ANYTHING
+        yield from schema.properties.values()
+        if members and other is not None:
+            yield other
 
 
 def _schema_of(kind: Kind, definitions: Sequence[Manifest], files: Sequence[str]) -> KindSchema:
     for manifest in definitions:
-        spec = manifest.body.get("spec") or {}
-        if (spec.get("group"), (spec.get("names") or {}).get("kind")) != (kind.group, kind.kind):
+        try:
+            spec = _read_definition(manifest.body).spec
+        except Unreadable as error:
+            raise Problem(f"{manifest.file}:{manifest.line}: {manifest.label} cannot be read: {error}") from error
+        if (spec.group, spec.names.kind) != (kind.group, kind.kind):
             continue
-        versions = {str(each.get("name")): each for each in spec.get("versions") or ()}
-        if kind.version not in versions:
-            place = f"{manifest.file}:{manifest.line_of('spec.versions')}"
-            raise Problem(f"{place}: {kind.kind} has no version {kind.version}; there are {', '.join(versions)}")
-        schema = (versions[kind.version].get("schema") or {}).get("openAPIV3Schema") or ANYTHING
-        return {**schema, "properties": {**(schema.get("properties") or {}), "metadata": ANYTHING}}
+        place = f"{manifest.file}:{manifest.line_of('spec.versions')}: {kind.kind}"
+        served = {each.name: each for each in spec.versions if each.served}
+        if kind.version not in served:
+            word = "does not serve" if any(each.name == kind.version for each in spec.versions) else "has no"
+            there = f"there are {', '.join(served)}" if served else "there is none"
+            raise Problem(f"{place} {word} version {kind.version}; {there}")
+        schema = served[kind.version].schema.schema
+        return msgspec.structs.replace(schema, properties={**schema.properties, "metadata": METADATA})
     raise Problem(f"there is no CustomResourceDefinition of {kind.api_version} {kind.kind} in {', '.join(files)}")
 
 

@@ -181,12 +181,56 @@ def test_descriptor_whose_paths_are_all_in_the_schema_is_sound(tmp_path: Path) -
     ("edit", "message"),
     [
         (("name: v1", "name: v2"), "Crunch has no version v1; there are v2"),
+        (("served: true", "served: false"), "Crunch does not serve version v1; there is none"),
         (("kind: Crunch", "kind: Other"), "there is no CustomResourceDefinition of example.com/v1 Crunch in "),
     ],
 )
 def test_definition_of_another_kind_or_version_is_an_error(tmp_path: Path, edit: tuple[str, str], message: str) -> None:
     crd = saved(tmp_path, yaml.safe_dump(definition()).replace(*edit), name="c.yaml")
     assert message in str(run("check", saved(tmp_path, GOOD, name="d.yaml"), "--crd", crd).exception)
+
+
+RECURSIVE: dict[str, Any] = {"type": "object"}
+RECURSIVE["properties"] = {"spec": RECURSIVE}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"names": "x"}, "Expected `object`, got `str` - at `$.spec.names`"),
+        ({"versions": "v1"}, "Expected `array`, got `str` - at `$.spec.versions`"),
+        ({"versions": [{"name": "v1", "schema": "x"}]}, "got `str` - at `$.spec.versions[0].schema`"),
+        ({"versions": [{"name": "v1", "schema": {"openAPIV3Schema": RECURSIVE}}]}, "nested too deeply"),
+    ],
+)
+def test_definition_that_is_none_is_an_error(tmp_path: Path, spec: dict[str, Any], message: str) -> None:
+    whole = definition()
+    crd = saved(tmp_path, {**whole, "spec": whole["spec"] | spec}, name="c.yaml")
+    found = str(run("check", saved(tmp_path, GOOD, name="d.yaml"), "--crd", crd).exception)
+    assert found.startswith(f"{crd}:1: CustomResourceDefinition/crunches.example.com cannot be read: ")
+    assert found.endswith(message)
+
+
+def test_member_that_a_schema_allows_without_naming_it_is_not_called_checked(tmp_path: Path) -> None:
+    crd = definition(paused={"type": "boolean"}, template=TEMPLATE_SCHEMA)
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] |= TEMPLATE_SCHEMA
+    answer = run("check", saved(tmp_path, GOOD, name="d.yaml"), "--crd", saved(tmp_path, crd, name="c.yaml"))
+    assert (answer.exit_code, answer.output.splitlines()) == (
+        0,
+        [
+            "Crunch podSets[0].values.n: .spec.size: not checked, the schema does not name what may be there",
+            "every other path is in the schema of the definition",
+        ],
+    )
+
+
+def test_flag_that_is_no_boolean_is_named(tmp_path: Path) -> None:
+    crd = saved(tmp_path, definition(paused={"type": "string"}, template=TEMPLATE_SCHEMA, size={}), name="c.yaml")
+    answer = run("check", saved(tmp_path, GOOD, name="d.yaml"), "--crd", crd)
+    assert (answer.exit_code, answer.output) == (
+        1,
+        "Crunch suspend: .spec.paused: the schema has the type string there, not boolean\n",
+    )
 
 
 def test_entry_that_matches_nothing_and_an_empty_set_are_warned_of(tmp_path: Path) -> None:
