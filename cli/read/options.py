@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
@@ -53,6 +54,21 @@ def read_duration(text: str) -> timedelta:
     if step is None:
         raise Problem(f"--step {text!r} is not a duration; write for example 30s, 5m or 1h30m, at most 876000h")
     return step
+
+
+def file_arguments(command: T) -> T:
+    """Give a command its FILES, which can be named with kubectl's -f as well; it receives both as `files`."""
+
+    @wraps(command)
+    def callback(named: tuple[str, ...], filenames: tuple[str, ...], **others: Any) -> Any:
+        files = (*named, *filenames)
+        if not files:
+            raise click.UsageError("Missing argument 'FILES...'.")
+        return command(files=files, **others)
+
+    text = "A file or folder, as FILES."
+    with_option = click.option("-f", "--filename", "filenames", multiple=True, type=click.Path(), help=text)
+    return click.argument("named", metavar="FILES...", nargs=-1, type=click.Path())(with_option(callback))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
 """Options are spelled as kubectl takes them, in every command that has them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from cli.__main__ import COMMANDS, quotree
 from cli.short_options import without_equals
@@ -61,3 +63,13 @@ def test_every_command_takes_every_spelling_of_kubectl(
 def test_only_the_equals_sign_after_an_option_with_a_value_is_dropped(words: list[str], read: list[str]) -> None:
     command, _ = _resolve(["pending"])
     assert without_equals(command, words) == read
+
+
+@pytest.mark.parametrize("name", ["check", "convert"])
+def test_files_can_be_named_with_the_option_of_kubectl(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    words = [str(tmp_path / "a"), "-f", str(tmp_path / "b")]
+    found = str(CliRunner().invoke(quotree, [name, *words]).exception)
+    assert found == f"{tmp_path / 'b'}: no such file or folder"
+    missing = CliRunner().invoke(quotree, [name])
+    assert (missing.exit_code, missing.output.splitlines()[-1]) == (2, "Error: Missing argument 'FILES...'.")

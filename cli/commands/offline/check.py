@@ -10,7 +10,7 @@ import click
 from cli.read.findings import Placed, counted, ended_overrides, find, place, warn_whole
 from cli.read.manifests import read_manifests
 from cli.read.objects import ManifestObjects, sort_objects
-from cli.read.options import read_moment
+from cli.read.options import file_arguments, read_moment
 from cli.read.workloads import read_workloads
 from cli.read.world import nodes_in
 from cli.render.data import print_data
@@ -22,13 +22,13 @@ LEGAL, ILLEGAL = 0, 1
 
 
 @click.command("check")
-@click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--settings", "settings_file", type=click.Path(), help="A settings file of Quotree; its `quota:` part is used."
 )
 @click.option("--allow-empty", is_flag=True, help="Accept files without any quota object or workload.")
 @click.option("--until", metavar="TIME", help="Judge the tree as it is in force until then.  [default: 400 days ahead]")
 @click.option("-o", "--output", type=click.Choice(["text", "json", "github"]), default="text", show_default=True)
+@file_arguments
 def command(
     files: tuple[str, ...], settings_file: str | None, allow_empty: bool, until: str | None,
     output: Literal["text", "json", "github"],

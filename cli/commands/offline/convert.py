@@ -20,6 +20,7 @@ from cli.convert.slurm.records import read_slurm
 from cli.convert.volcano.queues import convert_queues
 from cli.convert.yunikorn import convert_yunikorn
 from cli.read.manifests import read_manifests
+from cli.read.options import file_arguments
 from cli.render.data import print_data
 from shared.problems import Problem
 
@@ -27,7 +28,6 @@ CARRIED_OVER, DIFFERS, ILLEGAL = 0, 1, 1
 
 
 @click.command("convert")
-@click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option("--strict", is_flag=True, help="End with exit code 1 when something could not be carried over.")
 @click.option(
     "-o",
@@ -38,6 +38,7 @@ CARRIED_OVER, DIFFERS, ILLEGAL = 0, 1, 1
     help="values: the chart's values that go with the objects. kueue-workloads: the way back, Workloads by which Kueue "
     "takes over the Jobs in FILES that Quotree runs.",
 )
+@file_arguments
 def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json", "values", "kueue-workloads"]) -> None:
     """Print the quota objects in FILES (files, folders, or - for standard input) as objects of Quotree.
 

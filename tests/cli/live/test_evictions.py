@@ -132,6 +132,27 @@ def test_watch_prints_each_further_eviction(control_plane: ControlPlane) -> None
             watching.terminate()
 
 
+def history(control_plane: ControlPlane, *words: str) -> list[str]:
+    """Return the lines of the command."""
+    runner = CliRunner(env={"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"})
+    answer = runner.invoke(quotree, ["history", *words, f"--kubeconfig={control_plane.kubeconfig}"])
+    assert answer.exit_code == 0, answer.exception
+    return [" ".join(each.split()) for each in answer.output.splitlines()]
+
+
+def test_history_of_a_job_has_the_message_of_each_eviction(control_plane: ControlPlane) -> None:
+    install_kinds(control_plane)
+    control_plane.kubectl("create", "namespace", "one-job")
+    for each in (job("evicted", "2026-01-01T00:00:00Z"), job("never")):
+        control_plane.kubectl("apply", "-f", "-", input=each.replace('"history"', '"one-job"'))
+    found = history(control_plane, "one-job/evicted")
+    assert found[0].split()[:2] == ["TIME", "WORKLOAD"]
+    assert (len(found), found[2:]) == (4, ["", "2026-01-01T00:00:00Z: m"])
+    assert history(control_plane, "evicted", "-n", "one-job") == found
+    (nothing, _) = history(control_plane, "never", "-n", "one-job")
+    assert nothing.startswith("quotree: no eviction of workload one-job/never is known")
+
+
 def test_history_of_an_unknown_group_is_refused(control_plane: ControlPlane) -> None:
     install_kinds(control_plane)
     runner = CliRunner(env={"PATH": f"{control_plane.binaries.kubectl.parent}:{os.environ['PATH']}"})
