@@ -3,11 +3,9 @@
 A workload of a random world is taken out of it, previewed as if it came now, and then submitted: the cycles that follow
 are decided from the objects alone, without what the preview knew. Whether, when and for whose eviction it starts must
 be what was said, each change of its owner that is named must let it start, and no smaller one. Exit code 1 when one
-does not. The same is tested for a few worlds in `tests/shared/quota/decide/test_preview.py`.
+does not. The same is tested for a few worlds in `tests/shared/quota/outlook/test_preview.py`.
 """
 
-import argparse
-import multiprocessing
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,6 +19,7 @@ from shared.quota.outlook.preview import previews, submitted
 from shared.quota.outlook.simulate import run as simulate
 from shared.quota.outlook.simulate.run import SimulationRun
 from tests.prove.remedies import drawn, shrunk, starts
+from tests.prove.seeded import checked
 from tests.shared.quota.reference.inputs import EPOCH
 
 
@@ -109,24 +108,5 @@ def _wrong_remedy(world: World, workload: Workload, remedy: Json) -> Iterator[st
         yield f"not minimal: {remedy}"
 
 
-def main() -> int:
-    """Check that many worlds on all cores."""
-    parser = argparse.ArgumentParser(prog="python -m tests.prove.previews", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--first", type=int, default=0, help="the seed of the first world")
-    parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.worlds)
-    tried = flaws = 0
-    with multiprocessing.get_context("fork").Pool(options.workers) as pool:
-        for count, found in pool.imap_unordered(check, seeds, chunksize=4):
-            tried += count
-            flaws += len(found)
-            for each in found:
-                print(each, flush=True)
-    print(f"{options.worlds} worlds, {tried} previews, {flaws} wrong")
-    return 1 if flaws else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checked("tests.prove.previews", __doc__, check, "previews"))

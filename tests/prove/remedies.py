@@ -6,8 +6,6 @@ third one budgets of one or two groups are spent, in every fifth one nodes have 
 not. The same is tested for a few worlds in `tests/shared/quota/outlook/advise/test_remedies.py`.
 """
 
-import argparse
-import multiprocessing
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,6 +30,7 @@ from shared.quota.outlook.explain.explanation import WorkloadExplanation, explai
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate import run as simulate
 from tests.prove.random_draw import Seeded
+from tests.prove.seeded import checked
 from tests.prove.spent_budgets import lasts_an_hour, random_budgets, used_of
 from tests.prove.worlds.world import random_world
 from tests.shared.quota.reference.inputs import EPOCH
@@ -240,24 +239,5 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
             yield f"left out: {workload.key}: more of {flavor}/{resource}"
 
 
-def main() -> int:
-    """Check that many worlds on all cores."""
-    parser = argparse.ArgumentParser(prog="python -m tests.prove.remedies", description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    parser.add_argument("--first", type=int, default=0, help="the seed of the first world")
-    parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.worlds)
-    remedies = flaws = 0
-    with multiprocessing.get_context("fork").Pool(options.workers) as pool:
-        for count, found in pool.imap_unordered(check, seeds, chunksize=4):
-            remedies += count
-            flaws += len(found)
-            for each in found:
-                print(each, flush=True)
-    print(f"{options.worlds} worlds, {remedies} remedies, {flaws} wrong")
-    return 1 if flaws else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(checked("tests.prove.remedies", __doc__, check, "remedies"))
