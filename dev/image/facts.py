@@ -51,10 +51,13 @@ def source_time() -> int:
 
 
 def commit() -> str:
-    """Return the commit of the sources; empty where they are not in a repository."""
-    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else ""
+    """Return the commit of the sources; empty where they are in no repository, or differ from their commit."""
+    found = [
+        subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+        for words in (("rev-parse", "HEAD"), ("status", "--porcelain"))
+    ]
+    head, changes = (each.stdout.strip() for each in found)
+    return "" if changes or any(each.returncode for each in found) else head
 
 
 def timestamp(seconds: int) -> str:

@@ -37,8 +37,14 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         key = None if chosen.key is None else signing.load_key(chosen.key, os.environ.get("KEY_PASSWORD"))
+        commit = facts.commit()
         made = release(chosen.output, chosen.tag, chosen.url, refresh=not chosen.no_refresh)
-        made += vouch(chosen.output, made, {"tag": chosen.tag, "url": chosen.url}, chosen.builder, key)
+        if commit != facts.commit():
+            commit = ""
+        if not commit:
+            _say("release: the sources are not those of a commit, or changed meanwhile: the provenance names none")
+        origin = provenance.Origin(commit, chosen.builder)
+        made += vouch(chosen.output, made, {"tag": chosen.tag, "url": chosen.url}, origin, key)
     except (ImageError, ControlPlaneError, signing.KeyProblem, subprocess.CalledProcessError) as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
@@ -81,12 +87,16 @@ def without_image(folder: Path, url: str) -> list[Path]:
 
 
 def vouch(
-    folder: Path, made: list[Path], parameters: dict[str, str], builder: str, key: EllipticCurvePrivateKey | None
+    folder: Path,
+    made: list[Path],
+    parameters: dict[str, str],
+    origin: provenance.Origin,
+    key: EllipticCurvePrivateKey | None,
 ) -> list[Path]:
     """Write the checksums and the provenance of the files; with a key, sign both."""
     digests = {path.name: _sha256(path) for path in made}
     locks = {name: _sha256(facts.ROOT / name) for name in ("requirements.lock", "runtime.lock")}
-    stated = provenance.statement(digests, facts.commit(), locks, parameters, builder)
+    stated = provenance.statement(digests, origin, locks, parameters)
     sums, statement = folder / CHECKSUMS, folder / PROVENANCE
     sums.write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
     statement.write_text(json.dumps(stated if key is None else signing.envelope(key, stated), sort_keys=True) + "\n")

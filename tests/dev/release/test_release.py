@@ -15,8 +15,10 @@ from dev.controlplane.programs.binaries import Binaries
 from dev.release import __main__ as release
 from dev.release import signing, spdx
 from dev.release.contents import Package
+from dev.release.provenance import Origin
 
 URL = "https://example.com/quotree"
+ORIGIN = Origin("0123456789abcdef0123456789abcdef01234567", "https://example.com/ci")
 
 
 @pytest.fixture(scope="module")
@@ -89,18 +91,20 @@ def test_kustomize_base_can_be_named_in_a_kustomization(
 
 
 def test_provenance_names_every_file_with_its_checksum(made: dict[str, Path], tmp_path: Path) -> None:
-    sums, statement = release.vouch(tmp_path, list(made.values()), {"url": URL}, "https://example.com/ci", None)
+    sums, statement = release.vouch(tmp_path, list(made.values()), {"url": URL}, ORIGIN, None)
     subjects = {each["name"]: each["digest"]["sha256"] for each in json.loads(statement.read_text())["subject"]}
     assert subjects == {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in made.items()}
     assert {line.split()[1]: line.split()[0] for line in sums.read_text().splitlines()} == subjects
     predicate = json.loads(statement.read_text())["predicate"]
     assert predicate["runDetails"] == {"builder": {"id": "https://example.com/ci"}}
-    assert predicate["buildDefinition"]["externalParameters"] == {"url": URL}
+    definition = predicate["buildDefinition"]
+    assert definition["externalParameters"] == {"url": URL}
+    assert definition["resolvedDependencies"][0]["digest"] == {"gitCommit": ORIGIN.commit}
 
 
 def test_a_given_key_signs_checksums_and_provenance(made: dict[str, Path], tmp_path: Path, key_file: Path) -> None:
     key = signing.load_key(key_file, None)
-    sums, statement, signature, public = release.vouch(tmp_path, list(made.values()), {}, "b", key)
+    sums, statement, signature, public = release.vouch(tmp_path, list(made.values()), {}, ORIGIN, key)
 
     def verified(content: bytes, text: str) -> bool:
         (tmp_path / "content").write_bytes(content)
