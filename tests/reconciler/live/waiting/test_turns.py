@@ -1,12 +1,20 @@
 """A job larger than its group's share gets a turn, on a real control plane. docs/specification.md §6.11."""
 
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
 import pytest
 
 from shared.api.names import EVICTION, TURN
+from tests.reconciler.live.faults.test_clock_steps import set_clock
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
 pytestmark = pytest.mark.timeout(400)
 LONG = 120.0
+DAY = timedelta(days=1)
+CLOSE = 25
+"""Seconds."""
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
@@ -48,3 +56,54 @@ def test_large_job_gets_what_ends(q: Quotree, is_killed: bool) -> None:
     assert [name for name in ("a3", "large") if annotation(q, name, EVICTION)] == []
     q.delete(f"{JOBS}/large")
     wait_for(lambda: q.running() == {"a3", "next0", "next1", "next2"}, "a uses everything again", LONG)
+
+
+def test_turn_that_finds_no_room_rests(q: Quotree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader's clock steps to shortly before a rest begins and ends; the moments themselves come by themselves."""
+    clock = tmp_path / "clock"
+    set_clock(clock, 0)
+    monkeypatch.setenv("CLOCK_FILE", str(clock))
+    q.module = "tests.reconciler.stepping"
+    q.lead()
+    full_group_beside_a_large_job(q)
+    turn = annotation(q, "large", TURN)
+    since = datetime.fromisoformat(json.loads(turn)["time"])
+
+    q.delete(f"{JOBS}/a0")
+    come_close_to(since + DAY, q, clock)
+    assert q.running() == {"a1", "a2", "a3"}, "room gathers until then"
+    wait_for(lambda: q.running() == {"a1", "a2", "a3", "next0"}, "the turn rests: a uses what has gathered", LONG)
+    q.delete(f"{JOBS}/a1")
+    wait_for(lambda: q.running() == {"a2", "a3", "next0", "next1"}, "and what ends", LONG)
+
+    come_close_to(since + 2 * DAY, q, clock)
+    q.delete(f"{JOBS}/a2")
+    wait_for(lambda: q.running() == {"a3", "next0", "next1", "next2"}, "a uses it to the end of the rest", LONG)
+    wait_until(since + 2 * DAY, clock)
+    q.job("last", "a", "1")
+    for name in ("a3", "next0", "next1"):
+        assert "large" not in q.running()
+        q.delete(f"{JOBS}/{name}")
+    wait_for(lambda: q.running() == {"next2", "large"}, "the turn counts again: the large job runs", LONG)
+    assert annotation(q, "large", TURN) == turn
+    assert [name for name in q.jobs() if annotation(q, name, EVICTION)] == []
+
+
+def come_close_to(moment: datetime, q: Quotree, clock: Path) -> None:
+    """Step the leader's clock, and wait until it has decided by it."""
+    set_clock(clock, round((moment - datetime.now(UTC)).total_seconds()) - CLOSE)
+    name = f"seen-{moment.day}"
+    q.job(name, "a", "1")
+    wait_for(lambda: q.events(name), "a Job that comes then is told why it waits", LONG)
+    q.delete(f"{JOBS}/{name}")
+    assert leaders_time(clock) < moment, "this machine is too slow for this test"
+
+
+def wait_until(moment: datetime, clock: Path) -> None:
+    """Return when the leader's clock says so."""
+    wait_for(lambda: leaders_time(clock) > moment, "it is that late", LONG)
+
+
+def leaders_time(clock: Path) -> datetime:
+    """What the leader's clock says."""
+    return datetime.now(UTC) + timedelta(seconds=float(clock.read_text()))
