@@ -151,7 +151,7 @@ def _clients(binaries: Binaries, options: ClusterOptions, site: _Site) -> list[P
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "system:kube-scheduler")
         settings = folder / "scheduler.json"
         settings.write_text(json.dumps(flags.scheduler_config(config)))
-        command = [str(binaries.kube_scheduler), *flags.scheduler(settings, port, options.extra_scheduler_args)]
+        command = [str(binaries.kube_scheduler), *flags.scheduler(files, settings, port, options.extra_scheduler_args)]
         found.append(_process(SCHEDULER, command, folder, f"https://{flags.HOST}:{port}/healthz"))
     if options.kwok:
         port, config = site.ports.take(), client_kubeconfig(site.authority, site.url, "kwok", ("system:masters",))

@@ -125,7 +125,7 @@ def controller_manager(
     return [
         f"--kubeconfig={kubeconfig}",
         f"--bind-address={HOST}",
-        f"--secure-port={port}",
+        *_served_with(files, port),
         f"--controllers={','.join(controllers)}",
         # Each controller under its own service account, as on a real cluster: access rules can tell them apart.
         "--use-service-account-credentials=true",
@@ -138,8 +138,17 @@ def controller_manager(
     ]
 
 
-def scheduler(config: Path, port: int, extra: Sequence[str]) -> list[str]:
-    return [f"--config={config}", f"--bind-address={HOST}", f"--secure-port={port}", *extra]
+def scheduler(files: Files, config: Path, port: int, extra: Sequence[str]) -> list[str]:
+    return [f"--config={config}", f"--bind-address={HOST}", *_served_with(files, port), *extra]
+
+
+def _served_with(files: Files, port: int) -> list[str]:
+    """Return how a client process serves its health: with a key that is there, where it would compute two RSA keys."""
+    return [
+        f"--secure-port={port}",
+        f"--tls-cert-file={files.server_certificate}",
+        f"--tls-private-key-file={files.server_key}",
+    ]
 
 
 def scheduler_config(kubeconfig: Path) -> dict[str, object]:
