@@ -3,7 +3,7 @@
 The simulation has the nodes that are in the files. Without any, it has nodes enough, so that only quota binds.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -19,7 +19,7 @@ from shared.process.cluster_settings import quota_settings
 from shared.quota.decide.decisions import WaitReason
 from shared.quota.model.flavor import nodes_taken_by
 from shared.quota.model.rules import Findings
-from shared.quota.model.settings import QuotaSettings
+from shared.quota.model.settings import QuotaSettings, WorkloadPriority
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate import run as simulate
 from shared.resources import Amount
@@ -64,9 +64,15 @@ class Judgement:
         yield f"{RESULT}: {counts}{started if self.workloads else ''}"
 
 
-def judge(documents: Sequence[Mapping[str, Any]], sources: Sequence[Manifest]) -> Judgement:
-    """Judge the objects made, beside what the sources say of the cluster: nodes, namespaces and the like."""
-    settings = quota_settings(None)
+def judge(
+    documents: Sequence[Mapping[str, Any]], sources: Sequence[Manifest], priorities: Iterable[Mapping[str, Any]]
+) -> Judgement:
+    """Judge the objects made, beside what the sources say of the cluster: nodes, namespaces and the like.
+
+    `priorities`: those that the chart's values have to name, and are taken to name.
+    """
+    named = {each["name"]: WorkloadPriority(each["value"]) for each in priorities}
+    settings = replace(quota_settings(None), workload_priorities=named)
     cluster = [each for each in sources if _is_of_cluster(each)]
     objects = sort_objects([*cluster, *manifests_in(documents, RESULT)], later_wins=True)
     workloads = read_workloads(objects, settings)

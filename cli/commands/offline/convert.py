@@ -74,7 +74,7 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
         _print((), made)
     else:
         _print([made.values()] if output == "values" else documents, made)
-    judgement = judge(documents, manifests)
+    judgement = judge(documents, manifests, made.priorities)
     for line in judgement.lines():
         click.echo(line, err=True)
     if judgement.findings.violations:

@@ -46,6 +46,14 @@ def test_flavors_of_the_same_nodes_are_warned_of_and_nothing_starts_in_them(tmp_
     assert made.judged[-1].endswith("0 of 1 workloads start in a simulation with nodes enough")
 
 
+def test_priorities_that_the_values_have_to_name_are_taken_as_named(tmp_path: Path) -> None:
+    urgent = kueue("WorkloadPriorityClass", "urgent", {}).replace("spec: {}", "value: 7")
+    job = (JOB % ("x", 4)).replace("main}", "main, kueue.x-k8s.io/priority-class: urgent}")
+    made = Converted(tmp_path, QUICK_START + urgent + job)
+    assert made.judged == ["0 violations, 0 warnings; 1 of 1 workloads start in a simulation with nodes enough"]
+    assert made.exit_code == 0
+
+
 def test_illegal_result_ends_with_exit_code_1(tmp_path: Path) -> None:
     labels = {"nodeLabels": {"gpu type": "a"}}
     made = Converted(tmp_path, kueue("ResourceFlavor", "std", labels) + queue("a"))
