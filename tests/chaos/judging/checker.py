@@ -136,14 +136,21 @@ class _Checker:
             self._flaw("ResumedByOther", after, version, f"was started by {version.user}")
         if read_annotations(after.metadata.annotations).admission is None:
             self._flaw("BadAdmission", after, version, "was started without an admission that can be read")
-        if isinstance(before, KindObject) and (left := self._replay.pods_of(before)):
+        if isinstance(before, KindObject) and (left := self._previous_pods(version, before)):
             self._flaw("StartedTwice", after, version, f"was started with {len(left)} pods of its previous run")
         if isinstance(before, Job):
-            left = self._replay.pods_of(before)
+            left = self._previous_pods(version, before)
             if before.has_pods or left:
                 text = f"was started with {len(left)} pods of its previous run (status: {before.status.active} active, "
                 text += f"{before.status.terminating} terminating, start time {before.status.start_time})"
                 self._flaw("StartedTwice", after, version, text)
+
+    def _previous_pods(self, version: Version, before: Job | KindObject) -> set[str]:
+        """The pods of a previous run that are left.
+
+        If the log lacks the start, those of the new run come before the status that shows it.
+        """
+        return self._replay.pods_before(before) if version.by_status else self._replay.pods_of(before)
 
     def _check_room(self, version: Version) -> None:
         assert isinstance(version.record, Submitted)

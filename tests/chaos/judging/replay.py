@@ -68,6 +68,8 @@ class Replay:
     """Job -> its pods that have succeeded."""
     _made: dict[str, Mapping[str, Pod]] = field(default_factory=dict)
     """As `_pods_of`, of objects of governed kinds; no value is ever changed."""
+    _stored_at: dict[str, int] = field(default_factory=dict)
+    """Pod -> the revision that first showed it; anything else -> that of its latest version."""
     _instants: deque[Instant] = field(default_factory=deque)
     _closed: frozenset[str] = frozenset()
     _tree: Tree = field(default_factory=lambda: Tree.of(()))
@@ -76,6 +78,8 @@ class Replay:
         """Take in the next version."""
         record = version.record
         self._known.add(version.uid)
+        if not isinstance(record, Pod) or version.uid not in self._stored_at:
+            self._stored_at[version.uid] = version.revision
         if isinstance(record, Lease):
             self._observe_lease(record, version)
             return
@@ -140,6 +144,11 @@ class Replay:
     def pods_of(self, owner: Job | KindObject) -> set[str]:
         """The pods made for it that exist and have not ended."""
         return set(self._pods_of.get(account_key(owner), ()))
+
+    def pods_before(self, owner: Job | KindObject) -> set[str]:
+        """Those of its pods that were there before its latest version was stored."""
+        latest = self._stored_at[owner.metadata.uid]
+        return {pod for pod in self.pods_of(owner) if self._stored_at[pod] <= latest}
 
     def instants(self) -> Iterator[Instant]:
         """What a decision written now may have been made on, the latest first."""

@@ -58,6 +58,30 @@ def test_start_while_the_status_counts_pods_is_reported(history: WrittenHistory)
     assert rules(history) == [("StartedTwice", "ns/borrower")]
 
 
+def test_pods_of_a_start_that_the_log_lacks_are_not_of_a_previous_run(history: WrittenHistory) -> None:
+    """An API server that is killed stores a start without a line; pods and the status that shows it come after it."""
+    history.evict("borrower", by="lender")
+    history.end("borrower")
+    history.submit("second", "left", 2)
+    lost = len(history.versions)
+    history.start("second")
+    del history.versions[lost]
+    history.run("second")
+    assert rules(history) == []
+
+
+def test_start_that_the_log_lacks_while_a_pod_of_the_previous_run_exists_is_reported(history: WrittenHistory) -> None:
+    history.evict("borrower", by="lender")
+    history.observe(
+        "borrower",
+        history.job("borrower", suspend=True, annotations=history.last_annotations),
+        "controller",
+        by_status=True,
+    )
+    history.start("borrower", "controller", by_status=True)
+    assert rules(history) == [("StartedTwice", "ns/borrower")]
+
+
 def test_start_before_the_victim_has_ended_is_reported(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
     history.start("lender")
