@@ -4,6 +4,7 @@ See docs/specification.md §5.10.
 """
 
 from datetime import datetime
+from functools import partial
 
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.bisection import Bisection, finish
@@ -22,7 +23,7 @@ def set_aside_cause(state: ClusterState, error: Exception, now: datetime, last: 
     """
     world = state.world_at(now)
     last_good = None if last is None else last.world
-    found = yield from find_parts(world, lambda each: _fails(each, now), last_good)
+    found = yield from find_parts(world, partial(_decide, now), last_good)
     if found is None or (not found and last is None):
         raise error
     if found and not state.set_aside(most_suspicious(found, last_good), error) and not state.changed:
@@ -40,10 +41,7 @@ def decide_from_scratch(state: ClusterState, now: datetime) -> tuple[Snapshot, P
             finish(set_aside_cause(state, error, now, None))
 
 
-def _fails(world: World, now: datetime) -> bool:
-    """Return whether deciding on this world fails."""
-    try:
-        plan(measure(world, now))
-    except Exception:
-        return True
-    return False
+def _decide(now: datetime, world: World, last: Snapshot | None) -> Snapshot:
+    snapshot = measure(world, now, last)
+    plan(snapshot)
+    return snapshot

@@ -8,50 +8,62 @@ from typing import Final
 from shared.cluster.state.faults.bisection import Bisection, least_failing
 from shared.quota.measure.inputs.workload_set import WorkloadChange
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.quota.model.workload import Workload
 
 WorldPart = Workload | Group | Flavor | ClusterNode
-Fails = Callable[[World], bool]
+DecideOnPart = Callable[[World, Snapshot | None], Snapshot]
+"""Decides on a world, measured on top of a snapshot of a similar one. Raises what makes that fail."""
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def find_parts(world: World, fails: Fails, last_good: World | None) -> Bisection[list[WorldPart] | None]:
+def find_parts(world: World, decide: DecideOnPart, last_good: World | None) -> Bisection[list[WorldPart] | None]:
     """Return the objects with which it fails, and without any one of which it does not; empty: it does not fail.
 
     None: it fails without any object, so none is responsible. `last_good`: where it did not fail; workloads that are
-    not in it are looked at first, so that a large world is seldom decided on as a whole.
+    not in it are looked at first, so that a large world is seldom decided on as a whole. A world without workloads is
+    decided on once, and each part of the workloads on top of that.
     """
     bare = with_workloads(world, ())
-    if fails(bare):
+    decided = _decided(decide, bare, None)
+    if decided is None:
         objects: list[WorldPart] = [*world.tree.groups.values(), *world.flavors.values(), *world.nodes]
-        return (yield from _found(objects, lambda chosen: with_objects(bare, chosen), fails))
+        return (yield from _found(objects, lambda chosen: _decided(decide, with_objects(bare, chosen), None) is None))
+
+    def fails_with(chosen: Sequence[WorldPart]) -> bool:
+        return _decided(decide, _with_changes(bare, chosen), decided) is None
+
     workloads: list[WorldPart] = [each for found in world.workload_sets.values() for each in found.by_id.values()]
     recent = [each for each in workloads if last_good is None or not _is_in(last_good, each)]
-    return (yield from _found(recent, lambda chosen: with_workloads(bare, chosen), fails)) or (
-        yield from _found(workloads, lambda chosen: with_workloads(bare, chosen), fails)
-    )
+    return (yield from _found(recent, fails_with)) or (yield from _found(workloads, fails_with))
+
+
+def _decided(decide: DecideOnPart, world: World, last: Snapshot | None) -> Snapshot | None:
+    try:
+        return decide(world, last)
+    except Exception:
+        return None
 
 
 def _found(
-    suspects: Sequence[WorldPart], built: Callable[[Sequence[WorldPart]], World], fails: Fails
+    suspects: Sequence[WorldPart], fails_with: Callable[[Sequence[WorldPart]], bool]
 ) -> Bisection[list[WorldPart] | None]:
-    def fails_with(chosen: Sequence[WorldPart]) -> bool:
+    def fails(chosen: Sequence[WorldPart]) -> bool:
         try:
-            part = built(chosen)
+            return fails_with(chosen)
         except Exception:
             return True
-        return fails(part)
 
     yield
-    if fails_with(()):
+    if fails(()):
         return None
     yield
-    if not suspects or not fails_with(suspects):
+    if not suspects or not fails(suspects):
         return []
-    return (yield from least_failing(suspects, fails_with))
+    return (yield from least_failing(suspects, fails))
 
 
 def with_workloads(world: World, chosen: Iterable[WorldPart]) -> World:
@@ -59,8 +71,12 @@ def with_workloads(world: World, chosen: Iterable[WorldPart]) -> World:
     empty = replace(
         world, workload_sets={}, victims={}, preemptors={}, on_closed_nodes={}, version=object(), history=()
     )
+    return _with_changes(empty, chosen)
+
+
+def _with_changes(world: World, chosen: Iterable[WorldPart]) -> World:
     workloads = [each for each in chosen if isinstance(each, Workload)]
-    return empty.with_changes((None, each) for each in workloads) if workloads else empty
+    return world.with_changes((None, each) for each in workloads) if workloads else world
 
 
 def with_objects(world: World, chosen: Iterable[WorldPart]) -> World:
