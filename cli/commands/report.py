@@ -14,6 +14,7 @@ from cli.render.listing import ListColumn, ListOutput
 from cli.render.terminal import width
 from shared.api.quotagroup import QuotaGroup, read_quota_group
 from shared.json_data import Json
+from shared.quota.model.read.groups import read_family
 from shared.text.accounts.rows import account_rows, chosen_month
 
 COLUMNS: Final = (
@@ -56,7 +57,7 @@ def command(period: str | None, group: str, namespaces: bool, output: str, clust
     chosen = sorted(_below(known, group), key=lambda each: each.metadata.name)
     among = {each.metadata.name: each.status for each in known}
     statuses = {each.metadata.name: each.status for each in chosen}
-    rows = [*account_rows(statuses, month, namespaces=namespaces, among=among)]
+    rows = [*account_rows(statuses, month, namespaces=namespaces, among=among, tree=read_family(known))]
     if output == "csv":
         click.echo(as_csv(rows), nl=False)
     elif output == "markdown":

@@ -17,10 +17,11 @@ from shared.kube.errors import ApiError
 from shared.kube.resources import JOBS, QUOTA_GROUPS
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
-from shared.quota.measure.accounts.budgets.written import read_known
+from shared.quota.measure.accounts.budgets.written import known_with_account
 from shared.quota.measure.accounts.leaf_use import EndedUse
-from shared.quota.measure.accounts.written_accounts import read_account
+from shared.quota.measure.accounts.written_accounts import read_accounts
 from shared.quota.model.membership import path_of
+from shared.quota.model.read.groups import read_family
 from shared.telemetry import get_logger
 
 _RETRY: Final = timedelta(seconds=2)
@@ -34,8 +35,9 @@ async def start_accounts(client: Client, state: ClusterState, book: AccountBook,
         try:
             # A new list: the watch might not have what the previous leader wrote last.
             groups = await client.list_all(QUOTA_GROUPS, into=QuotaGroup)
-            accounts = {each.metadata.name: read_account(each.status) for each in groups}
-            budgets = {each.metadata.name: read_known(each.status) for each in groups}
+            statuses = {each.metadata.name: each.status for each in groups}
+            accounts = read_accounts(read_family(groups), statuses)
+            budgets = {name: known_with_account(each, accounts[name]) for name, each in statuses.items()}
             ended = await _ended_since(client, state, accounts)
         except ApiError as error:
             log.warning("Accounts not read", error=str(error))

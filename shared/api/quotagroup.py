@@ -223,6 +223,31 @@ class PeriodAccountStatus(View, frozen=True):
     namespaces: list[NamespaceAccount] = []
 
 
+class FlavorBeside(View, frozen=True):
+    """What a parent has of one flavor beside its children, by resource: base units times milliseconds, as text."""
+
+    flavor: str = "default"
+    used: dict[str, str] = {}
+    lost: dict[str, str] = {}
+
+
+class PeriodBeside(View, frozen=True):
+    """What a parent has of one month beside its children."""
+
+    period: str = ""
+    flavors: list[FlavorBeside] = []
+
+
+class BesideChildrenStatus(View, frozen=True):
+    """What a parent's account has beside its children's: what groups used that were moved away or deleted.
+
+    Amounts below 0 are what groups that were moved in had used before. `children` stands for the set of children.
+    """
+
+    children: str = ""
+    accounts: list[PeriodBeside] = []
+
+
 class SeriesRunTimes(View, frozen=True):
     """How long workloads of one series ran; the latest is the last. `series`: a number that stands for its name."""
 
@@ -314,6 +339,7 @@ class QuotaGroupStatus(View, frozen=True):
     past_use_time: datetime | None = None
     accounts: list[PeriodAccountStatus] = []
     accounted_until: datetime | None = None
+    beside_children: BesideChildrenStatus = BesideChildrenStatus()
     run_times: RunTimesStatus = RunTimesStatus()
     budgets: list[BudgetStatus] = []
     observed_generation: int = 0

@@ -28,7 +28,7 @@ def accounts(frame: Frame, key: FlavorResource, month: str | None) -> Json:
     chosen = chosen_month(statuses.values(), month)
     rows = [
         row
-        for row in account_rows(statuses, chosen, namespaces=True)
+        for row in account_rows(statuses, chosen, namespaces=True, tree=tree)
         if (row["flavor"], row["resource"]) == (key.flavor, key.resource)
     ]
     shown = [{**{name: row[name] for name in _SHOWN}, "depth": len(tree.path(row["group"])) - 1} for row in rows]

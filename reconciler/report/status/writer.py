@@ -6,7 +6,7 @@ is followed by a long pause.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple, NoReturn
 
@@ -18,7 +18,7 @@ from reconciler.report.status.flavors import FlavorStatusWriter, flavors_without
 from reconciler.report.status.groups import status_of
 from shared.api.json.patches import add, test
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
+from shared.cluster.state.account_status import accounted_until, with_account, with_beside_children, with_budgets
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.faults.register import GROUP, Subject
 from shared.cluster.state.group_history import past_use_to_write, with_past_use
@@ -151,11 +151,21 @@ class StatusWriter:
             await asyncio.sleep(_GIVEN_WAY.total_seconds())
 
     async def _write_all(self, snapshot: Snapshot, over_since: OverSince) -> int:
-        """Write the statuses that have changed; return how many there were."""
+        """Write the statuses that have changed; return how many there were.
+
+        Those of leaves first: a leader that ends meanwhile leaves no parent with more in its account than its children.
+        """
         now = datetime.now(UTC)
         current = _Round(snapshot, now, _by_group(over_since), flavors_without_nodes(snapshot))
+        records = list(self._state.tree.groups.values())
+        leaves = [each for each in records if not each.group.is_parent]
+        parents = [each for each in records if each.group.is_parent]
+        written = await self._write_groups(leaves, current) + await self._write_groups(parents, current)
+        return written + await self._write_flavors(snapshot, now)
+
+    async def _write_groups(self, records: Sequence[GroupStatusRecord], current: _Round) -> int:
         writes = []
-        for place, record in enumerate(list(self._state.tree.groups.values())):
+        for place, record in enumerate(records):
             if place % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             name, status = record.group.name, None
@@ -164,7 +174,7 @@ class StatusWriter:
             if status is not None:
                 writes.append(self._write(name, record.uid, status, self._stored.shown(record)))
         await asyncio.gather(*writes)
-        return len(writes) + await self._write_flavors(snapshot, now)
+        return len(writes)
 
     async def _write_flavors(self, snapshot: Snapshot, now: datetime) -> int:
         try:
@@ -184,6 +194,7 @@ class StatusWriter:
         status = with_past_use(status, self._past_use(record))
         shown, until = self._stored.shown(record), self._accounted_until(record)
         status = with_account(status, name, shown, until, self._state.accounts)
+        status = with_beside_children(status, name, shown, self._state.accounts)
         status = with_budgets(status, snapshot.world.tree[name], shown, self._state.accounts, now)
         return None if self._stored.is_stored(record, status) else status
 
@@ -233,6 +244,7 @@ class StatusWriter:
             current.over.get(name, {}),
             self._past_use(record).time,
             self._accounted_until(record),
+            None if self._state.accounts is None else self._state.accounts.beside(name),
             tree[name].spent,
             nodes_of_group(name, snapshot, current.empty),
         )

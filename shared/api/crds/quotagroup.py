@@ -297,14 +297,16 @@ _ACCOUNT: Final = {
 }
 
 
+_UNIT: Final = "base units times milliseconds, by resource"
+
+
 def _account_schema() -> Schema:
     flavor: Schema = {**text("The flavor.", maxLength=MAX_NAME), "default": "default"}
-    unit = "base units times milliseconds, by resource"
-    amounts = {name: shown_amounts(f"{meaning[:-1]}: {unit}.") for name, meaning in _ACCOUNT.items()}
+    amounts = {name: shown_amounts(f"{meaning[:-1]}: {_UNIT}.") for name, meaning in _ACCOUNT.items()}
     used = {"flavor": flavor, "used": amounts["used"]}
     lender = {
         "group": text("The sibling; absent: all that are not listed.", maxLength=MAX_NAME),
-        "amounts": shown_amounts(f"What it lent: {unit}."),
+        "amounts": shown_amounts(f"What it lent: {_UNIT}."),
     }
     lenders = listing(
         "Which siblings lent what of borrowed; the rest the parent had.", record("One sibling.", lender), MAX_LENDERS
@@ -322,6 +324,21 @@ def _account_schema() -> Schema:
             "namespaces": listing("By namespace; only of a leaf.", record("One namespace.", namespace), MAX_NAMESPACES),
         },
     )
+
+
+def _beside_children_schema() -> Schema:
+    """Return what a parent's account has beside its children's; it can be below 0."""
+    amounts = {name: shown_amounts(f"{_ACCOUNT[name][:-1]}: {_UNIT}.") for name in ("used", "lost")}
+    flavor = {"flavor": {**text("The flavor.", maxLength=MAX_NAME), "default": "default"}, **amounts}
+    month = {
+        "period": text("The month, such as 2026-10.", maxLength=7),
+        "flavors": listing("By flavor.", record("One flavor.", flavor), MAX_ENTRIES),
+    }
+    parts = {
+        "children": text("Stands for the children.", maxLength=MAX_NAME),
+        "accounts": listing("By month.", record("One month.", month), MAX_PERIODS),
+    }
+    return atomic(record("What the account of a parent has beside its children's, after edits of the tree.", parts))
 
 
 def _run_times_schema() -> Schema:
@@ -402,6 +419,7 @@ def status_schema() -> Schema:
             ),
             "accounts": listing("What was used in each of the last months.", _account_schema(), MAX_PERIODS),
             "accountedUntil": text("All before this moment is in accounts, nothing after it.", format="date-time"),
+            "besideChildren": _beside_children_schema(),
             "runTimes": _run_times_schema(),
             "budgets": listing("The budgets in their current periods.", budget_status_schema(), MAX_BUDGETS),
             "requesters": listing(

@@ -12,7 +12,7 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.quota.measure.accounts.account_book import INTERVAL, AccountBook
 from shared.quota.measure.accounts.budgets.written import write_budgets
 from shared.quota.measure.accounts.periods import moment_at
-from shared.quota.measure.accounts.written_accounts import write_account, write_run_times
+from shared.quota.measure.accounts.written_accounts import write_account, write_beside, write_run_times
 from shared.quota.model.tree import Group
 
 
@@ -42,6 +42,19 @@ def with_account(
     periods, until = write_account(book.accounts[group])
     run_times = write_run_times(book.accounts[group].run_times)
     return replace(status, accounts=periods, accounted_until=until, run_times=run_times)
+
+
+def with_beside_children(
+    status: QuotaGroupStatus, group: str, shown: QuotaGroupStatus, book: AccountBook | None
+) -> QuotaGroupStatus:
+    """Return `status` with what the account of a parent has beside its children's.
+
+    It changes with edits of the tree alone, so it holds beside whatever account the status and the children's have.
+    """
+    if book is None or not book.has_started:
+        return replace(status, beside_children=shown.beside_children)
+    beside = book.beside(group)
+    return status if beside is None else replace(status, beside_children=write_beside(beside))
 
 
 def with_budgets(

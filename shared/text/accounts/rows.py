@@ -14,7 +14,8 @@ from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodA
 from shared.quota.measure.accounts.budgets.written import budgets_of
 from shared.quota.measure.accounts.periods import moment_at
 from shared.quota.measure.accounts.run_times import LeafRunTimes, percent_quantiles
-from shared.quota.measure.accounts.written_accounts import read_account
+from shared.quota.measure.accounts.written_accounts import read_accounts
+from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource
 from shared.text.quantities import hours, unit_of
 
@@ -44,12 +45,14 @@ def account_rows(
     *,
     namespaces: bool = False,
     among: Mapping[str, QuotaGroupStatus] | None = None,
+    tree: Tree | None = None,
 ) -> Iterator[Json]:
     """Yield a row for each group, in their order, and each key; with `namespaces` also for each namespace of a leaf.
 
-    `among`: the statuses of all groups, whose accounts say who borrowed; None: there are no others.
+    `among`: the statuses of all groups, whose accounts say who borrowed; None: there are no others. `tree`: how these
+    are related; then a parent's account is the sum of its children's, though they were written one after another.
     """
-    accounts = {name: read_account(status) for name, status in {**(among or {}), **statuses}.items()}
+    accounts = read_accounts(tree or Tree.of(()), {**(among or {}), **statuses})
     borrowers = _borrowers(accounts, month)
     for name, status in statuses.items():
         account = accounts[name]

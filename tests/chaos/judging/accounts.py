@@ -12,6 +12,10 @@ from shared.api.annotations import read_annotations
 from shared.api.core.job import Job
 from shared.api.core.pod_request import effective_request
 from shared.api.names import GROUP_LABEL
+from shared.api.quotagroup import read_quota_group
+from shared.quota.measure.accounts.written_accounts import read_accounts
+from shared.quota.model.read.groups import read_family
+from shared.resources import FlavorResource
 from tests.chaos.judging.at_rest import Rest
 from tests.chaos.judging.checker import Flaw
 from tests.chaos.judging.history.history import Version
@@ -65,21 +69,30 @@ def judge_accounts(rest: Rest, runs: Sequence[CountedRun], leaf: str) -> Iterato
             f"the account says {account}, {len(runs)} Jobs used {counted}: {account - counted:+} of {RESOURCE} times ms"
         )
         yield Flaw("WrongAccount", f"QuotaGroup/{leaf}", 0, text)
-    leaves = [name for name, group in _specs(rest) if not group.get("isParent")]
-    total = sum(used_in(statuses.get(name, {})) for name in leaves)
-    if total != used_in(statuses.get("root", {})):
-        text = f"root's account says {used_in(statuses.get('root', {}))}, those of all leaves {total}"
-        yield Flaw("WrongAccount", "QuotaGroup/root", 0, text)
+    root, leaves = sums_as_reported(rest)
+    if root != leaves:
+        yield Flaw("WrongAccount", "QuotaGroup/root", 0, f"root's account says {root}, those of all leaves {leaves}")
+
+
+def sums_as_reported(rest: Rest) -> tuple[int, int]:
+    """Return what root used and what all leaves did, as `quotree report` reads it from the statuses."""
+    groups = [read_quota_group(each) for each in rest.lists["groups"]]
+    accounts = read_accounts(read_family(groups), {each.metadata.name: each.status for each in groups})
+    used = {
+        name: sum(each.used for month in account.periods.values() for key, each in month.keys.items() if _counts(key))
+        for name, account in accounts.items()
+    }
+    return used.get("root", 0), sum(used[each.metadata.name] for each in groups if not each.spec.is_parent)
+
+
+def _counts(key: FlavorResource) -> bool:
+    return key.resource == RESOURCE
 
 
 def used_in(status: dict[str, Any]) -> int:
     """Return what the accounts of all months in a status say."""
     months = status.get("accounts", ())
     return sum(int(flavor.get("used", {}).get(RESOURCE, 0)) for month in months for flavor in month["flavors"])
-
-
-def _specs(rest: Rest) -> list[tuple[str, dict[str, Any]]]:
-    return [(each["metadata"]["name"], each["spec"]) for each in rest.lists["groups"]]
 
 
 def _milliseconds(moment: datetime) -> int:

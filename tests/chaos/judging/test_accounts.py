@@ -50,7 +50,11 @@ def test_a_job_that_was_admitted_twice_is_none_to_count() -> None:
 def _group(name: str, used: int, *, is_parent: bool = False) -> dict[str, Any]:
     flavors = [{"flavor": "default", "used": {"cpu": str(used)}}]
     months = [{"period": "2026-01", "flavors": flavors}] if used else []
-    return {"metadata": {"name": name}, "spec": {"isParent": is_parent}, "status": {"accounts": months}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"isParent": is_parent},
+        "status": {"accountedUntil": "2026-01-01T00:00:00Z", "accounts": months},
+    }
 
 
 @pytest.mark.parametrize(

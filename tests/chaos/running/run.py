@@ -125,16 +125,11 @@ def _judge(rest: Rest, history: Sequence[Version], submitter: Submitter, stage: 
 
 
 def _judge_accounts(rest: Rest, history: Sequence[Version], findings: Findings, *, exact: bool) -> None:
-    """With clocks that differ the account may: that is counted, and no flaw.
-
-    Neither is a root that is not the sum of all leaves: where a leader is killed between their writes, what a pod has
-    used that ends before the next one looks is in one of them alone.
-    """
+    """With clocks that differ the account may: that is counted, and no flaw. Root must be the sum of all leaves."""
     runs = counted_runs(history, COUNTED)
     findings.counts["Jobs counted beside their account"] += len(runs)
     found = list(judge_accounts(rest, runs, COUNTED))
-    if exact:
-        findings.flaws.extend(each for each in found if each.object == f"QuotaGroup/{COUNTED}")
+    findings.flaws.extend(each for each in found if exact or each.object != f"QuotaGroup/{COUNTED}")
     for each in found:
         findings.counts[f"accounts that differ: {each.message}"] += 1
 

@@ -11,10 +11,11 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from shared.api.durations import earlier, later
-from shared.quota.measure.accounts.account_sums import AccountSums, courses_of
+from shared.quota.measure.accounts.account_sums import AccountSums, counted_until, courses_of
 from shared.quota.measure.accounts.amounts import Accounts, GroupAccount
 from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudgets, unknown
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
+from shared.quota.measure.accounts.parents import Beside, beside_children
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.waits import ForeseenWait
 from shared.quota.measure.inputs.world import World
@@ -47,6 +48,8 @@ class AccountBook:
         self._ends: dict[str, int] = {}
         self._ended: dict[StartKey, int] = {}
         """When starts ended that are not added up yet: what else such a start leaves goes on from there."""
+        self._beside: dict[str, Beside] = {}
+        """By parent, since the last edit of the tree or sum."""
 
     def finish(self, uid: str, end: datetime) -> None:
         """Set when the Job with this uid finished, before the world in which it is gone is counted."""
@@ -75,6 +78,15 @@ class AccountBook:
         """Return the accounts by group."""
         return self._sums.accounts
 
+    def beside(self, parent: str) -> Beside | None:
+        """Return what the parent's account has beside its children's; None: it is no parent, or not known yet."""
+        tree = self._tree
+        if not self.has_started or tree is None or parent not in tree or not tree[parent].is_parent:
+            return None
+        if parent not in self._beside:
+            self._beside[parent] = beside_children(tree, self.accounts, parent)
+        return self._beside[parent]
+
     @property
     def counted_until(self) -> datetime:
         """Until when all is added up, of the groups in which nothing ran too."""
@@ -98,7 +110,7 @@ class AccountBook:
         time = milliseconds(now)
         self._count_by(tree, world, time)
         if not self.budgets.follows(tree):
-            self.budgets.follow(tree, self.accounts, time)
+            self.budgets.follow(tree, self.accounts, self._sums.until, time)
             self._anchor(tree)
         if self.budgets.meters:
             self._observe(world, world.tree, time)
@@ -122,6 +134,7 @@ class AccountBook:
             self._observe(world, before, now)
             self._settle(before, now)
             self._sums.keep_only(tree)
+            self._beside.clear()
             self._anchor(tree)
 
     def _anchor(self, tree: Tree) -> None:
@@ -129,7 +142,7 @@ class AccountBook:
         for leaf in self._leaves.values():
             leaf.take_fresh()
         if self.budgets.meters:
-            self.budgets.anchor(courses_of(tree, self._active(tree)))
+            self.budgets.anchor(courses_of(tree, self._active(tree), self.accounts))
 
     def _active(self, tree: Tree) -> dict[str, LeafUse]:
         return {name: leaf for name, leaf in self._leaves.items() if leaf.is_active and tree.reaches_root(name)}
@@ -151,9 +164,10 @@ class AccountBook:
     def _tell_budgets(self, leaf: str, tree: Tree) -> None:
         fresh = self._leaf(leaf).take_fresh()
         if fresh and self.budgets.meters and tree.reaches_root(leaf):
+            counted = counted_until(leaf, self.accounts)
             for group in tree.path(leaf):
                 for each in fresh:
-                    self.budgets.observe(group, each.key, each.time, each.delta)
+                    self.budgets.observe(group, each.key, max(each.time, counted), each.delta)
 
     def _leaf(self, name: str) -> LeafUse:
         return self._leaves.setdefault(name, LeafUse(self._sums.until))
@@ -165,7 +179,7 @@ class AccountBook:
         for leaf in active.values():
             leaf.stop_idle(until)
             leaf.take_fresh()
-        courses = courses_of(tree, active)
+        courses = courses_of(tree, active, self.accounts)
         for name in self.budgets.meters:
             self.budgets.add_up(name, courses.get(name, {}), until)
         self.budgets.anchor(courses)
@@ -173,6 +187,7 @@ class AccountBook:
         for leaf in self._leaves.values():
             leaf.settle(until)
         self._ended = {start: end for start, end in self._ended.items() if end > until}
+        self._beside.clear()
 
 
 def counts_otherwise(before: Tree, after: Tree) -> bool:

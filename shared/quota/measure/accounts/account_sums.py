@@ -3,7 +3,7 @@
 See docs/specification.md §9.7.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import Final
@@ -43,10 +43,12 @@ class AccountSums:
     ) -> None:
         """Add what each group and leaf used, lost and lent until that moment."""
         for name, own in courses.items():
-            self._add_use(name, own, until)
+            self._add_borrowed(name, own, until)
         for name, leaf in active.items():
-            self._add_namespaces(name, leaf, until)
-            self._add_losses(tree.path(name), leaf, until)
+            # Since when a leaf is counted holds for all above it, so that each of them is the sum of its children.
+            path = tree.path(name)
+            self._add_used(path, leaf, until)
+            self._add_losses(path, leaf, until)
             self._add_runs(name, leaf, until)
         lenders = self._add_lent(tree, courses, until)
         for name in courses.keys() | lenders:
@@ -69,37 +71,39 @@ class AccountSums:
             return self.until
         return max(_FAR_PAST, min((each.changes[0][0] for each in known if each.changes), default=self.until))
 
-    def _add_use(self, group: str, courses: Mapping[FlavorResource, Course], until: int) -> None:
+    def _add_borrowed(self, group: str, courses: Mapping[FlavorResource, Course], until: int) -> None:
         since = self._since(group, courses.values())
         for name, begin, end in parts_by_period(since, until, self._zone):
             for key, course in courses.items():
-                areas = use_areas(course, begin, end)
-                if areas.used:
-                    own = self.accounts[group].period(name)
-                    own.account(key).add(Account(used=areas.used, borrowed=areas.borrowed))
+                borrowed = use_areas(course, begin, end).borrowed
+                if borrowed:
+                    self.accounts[group].period(name).account(key).borrowed += borrowed
 
-    def _add_namespaces(self, leaf: str, use: LeafUse, until: int) -> None:
+    def _add_used(self, path: Sequence[str], use: LeafUse, until: int) -> None:
+        """Add what a leaf used to its account, by namespace too, and to those of all groups above it."""
+        leaf = path[0]
         changes: dict[tuple[str, FlavorResource], list[tuple[int, Amount]]] = {where: [] for where in use.levels}
         for each in use.changes:
             changes.setdefault((each.namespace, each.key), []).append((each.time, each.delta))
         courses = {where: Course.of(use.levels.get(where, 0), own) for where, own in changes.items()}
         since = self._since(leaf, courses.values())
         for name, begin, end in parts_by_period(since, until, self._zone):
-            period = self.accounts[leaf].period(name) if courses else None
             for (namespace, key), course in courses.items():
                 used = use_areas(course, begin, end).used
-                if used and period is not None:
-                    period.add_use_of(namespace, key, used)
-            if period is not None:
-                period.keep_largest()
+                if used:
+                    self.accounts[leaf].period(name).add_use_of(namespace, key, used)
+                    for group in path:
+                        self._account(group).period(name).account(key).used += used
+            if name in self.accounts[leaf].periods:
+                self.accounts[leaf].period(name).keep_largest()
 
-    def _add_losses(self, path: Iterable[str], use: LeafUse, until: int) -> None:
-        for group in path:
-            account = self._account(group)
-            for loss in use.losses:
-                if (account.until or _FAR_PAST) < loss.time <= until:
-                    period = account.period(period_of(loss.time, self._zone))
-                    period.account(loss.key).add(Account(lost=loss.amount))
+    def _add_losses(self, path: Sequence[str], use: LeafUse, until: int) -> None:
+        since = counted_until(path[0], self.accounts)
+        for loss in use.losses:
+            if since < loss.time <= until:
+                for group in path:
+                    period = self._account(group).period(period_of(loss.time, self._zone))
+                    period.account(loss.key).lost += loss.amount
 
     def _add_runs(self, leaf: str, use: LeafUse, until: int) -> None:
         account = self._account(leaf)
@@ -153,17 +157,24 @@ class AccountSums:
         return max(self.until if self.until > _FAR_PAST else 0, (known.until if known else None) or 0)
 
 
-def courses_of(tree: Tree, active: Mapping[str, LeafUse]) -> dict[str, GroupCourses]:
-    """Return what each group with active leaves used, by key."""
+def counted_until(leaf: str, accounts: Accounts) -> int:
+    """Return until when the leaf's account has all that was used; of a leaf without one, long ago."""
+    known = accounts.get(leaf)
+    return _FAR_PAST if known is None or known.until is None else known.until
+
+
+def courses_of(tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts) -> dict[str, GroupCourses]:
+    """Return what each group with active leaves used, by key: of each leaf, what its account does not have yet."""
     levels: dict[str, dict[FlavorResource, Amount]] = {}
     changes: dict[str, dict[FlavorResource, list[tuple[int, Amount]]]] = {}
     for name, leaf in active.items():
+        counted = counted_until(name, accounts)
         for group in tree.path(name):
             own, changed = levels.setdefault(group, {}), changes.setdefault(group, {})
             for (_, key), amount in leaf.levels.items():
                 own[key] = own.get(key, 0) + amount
             for each in leaf.changes:
-                changed.setdefault(each.key, []).append((each.time, each.delta))
+                changed.setdefault(each.key, []).append((max(each.time, counted), each.delta))
     found: dict[str, GroupCourses] = {}
     for group, own in levels.items():
         limits = limits_of(tree[group], NO_CAPS, {})

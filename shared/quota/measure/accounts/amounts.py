@@ -46,6 +46,13 @@ class Account:
         """The part of `borrowed` that no sibling lent."""
         return self.borrowed - sum(self.lenders.values())
 
+    def keep_borrowed_within_used(self) -> None:
+        """Reduce what was borrowed to what was used, and what the lenders had of it likewise, in the order of names."""
+        self.borrowed = left = max(0, min(self.borrowed, self.used))
+        for name in sorted(self.lenders):
+            self.lenders[name] = min(self.lenders[name], left)
+            left -= self.lenders[name]
+
     def keep_largest_lenders(self) -> None:
         """Count all but the largest lenders as OTHERS."""
         named = sorted(self.lenders.keys() - {OTHERS}, key=lambda name: (-self.lenders[name], name))

@@ -9,19 +9,24 @@ from operator import attrgetter
 
 from shared.api.json.reading import aware
 from shared.api.quotagroup import (
+    BesideChildrenStatus,
     FlavorAccount,
+    FlavorBeside,
     FlavorUse,
     LenderAccount,
     NamespaceAccount,
     PastArrivalsStatus,
     PeriodAccountStatus,
+    PeriodBeside,
     QuotaGroupStatus,
     RunTimesStatus,
     SeriesRunTimes,
 )
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
+from shared.quota.measure.accounts.parents import Beside, with_parents
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.run_times import LeafRunTimes, PastArrival, RunTimes
+from shared.quota.model.tree import Tree
 from shared.resources import Amount, FlavorResource
 
 _PARTS = ("used", "borrowed", "lent", "lost")
@@ -34,6 +39,37 @@ def read_account(status: QuotaGroupStatus) -> GroupAccount:
         return GroupAccount()
     periods = {each.period: _read_period(each) for each in status.accounts}
     return GroupAccount(milliseconds(aware(until)), periods, read_run_times(status))
+
+
+def read_beside(status: QuotaGroupStatus) -> Beside:
+    """Return what a parent's status says that its account has beside its children's."""
+    periods: dict[str, dict[FlavorResource, Account]] = {}
+    for month in status.beside_children.accounts:
+        keys = periods.setdefault(month.period, {})
+        for flavor in month.flavors:
+            for key, amount in _read_amounts(flavor.flavor, flavor.used):
+                keys.setdefault(key, Account()).used = amount
+            for key, amount in _read_amounts(flavor.flavor, flavor.lost):
+                keys.setdefault(key, Account()).lost = amount
+    return Beside(status.beside_children.children, periods)
+
+
+def write_beside(beside: Beside) -> BesideChildrenStatus:
+    """Return it as a status has it."""
+    return BesideChildrenStatus(
+        beside.children, [PeriodBeside(name, _write_besides(keys)) for name, keys in sorted(beside.periods.items())]
+    )
+
+
+def _write_besides(keys: Mapping[FlavorResource, Account]) -> list[FlavorBeside]:
+    flavors = sorted({key.flavor for key in keys})
+    return [FlavorBeside(each, _texts(keys, each, "used"), _texts(keys, each, "lost")) for each in flavors]
+
+
+def read_accounts(tree: Tree, statuses: Mapping[str, QuotaGroupStatus]) -> dict[str, GroupAccount]:
+    """Return the accounts in all statuses: each parent's as the sum of its children's, whenever each was written."""
+    accounts = {name: read_account(status) for name, status in statuses.items()}
+    return with_parents(tree, accounts, {name: read_beside(status) for name, status in statuses.items()})
 
 
 def read_run_times(status: QuotaGroupStatus) -> LeafRunTimes:
@@ -107,7 +143,7 @@ def _read_period(written: PeriodAccountStatus) -> PeriodAccount:
 
 def _read_amounts(flavor: str, texts: Mapping[str, str]) -> Iterable[tuple[FlavorResource, Amount]]:
     for resource, text in texts.items():
-        if text.isascii() and text.isdigit():
+        if text.isascii() and text.removeprefix("-").isdigit():
             yield FlavorResource(flavor, resource), int(text)
 
 

@@ -3,7 +3,7 @@
 These are kept in `unread`, so that the rules report it together with everything else that is wrong.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -45,6 +45,7 @@ from shared.quota.model.tree import (
     QueueOrder,
     ReclaimOverrides,
     StartupOverrides,
+    Tree,
     WhenCanBorrow,
     WhenCanReclaim,
 )
@@ -71,6 +72,15 @@ def read_group_manifest(manifest: Mapping[str, Any]) -> Group:
     """
     shaped, unread = _shaped(manifest, _GROUP_SPEC)
     return group_of(read_quota_group(shaped), unread)
+
+
+def read_family(groups: Iterable[QuotaGroup]) -> Tree:
+    """Return how groups are related, and no more of what they say."""
+    return Tree.of(
+        Group(name, _parent(name, each.spec.parent), each.spec.is_parent or name == ROOT, uid=each.metadata.uid)
+        for each in groups
+        for name in (each.metadata.name,)
+    )
 
 
 def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:

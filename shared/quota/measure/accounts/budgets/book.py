@@ -107,8 +107,8 @@ class BudgetBook:
         """Return whether the meters are those of that tree's budgets."""
         return tree is self._tree
 
-    def follow(self, tree: Tree, accounts: Mapping[str, GroupAccount], now: int) -> None:
-        """Keep meters for the budgets of that tree and for no others."""
+    def follow(self, tree: Tree, accounts: Mapping[str, GroupAccount], until: int, now: int) -> None:
+        """Keep meters for the budgets of that tree and for no others. `until`: until when this leader has added up."""
         self._tree = tree
         before, self.meters = self.meters, {}
         for name, group in tree.groups.items():
@@ -116,13 +116,14 @@ class BudgetBook:
                 known = before.get(name, {})
                 account = accounts.get(name, GroupAccount())
                 self.meters[name] = {
-                    each.key: known.get(each.key) or self._begin(name, each.key, account, now) for each in group.budgets
+                    each.key: known.get(each.key) or self._begin(name, each.key, account, until, now)
+                    for each in group.budgets
                 }
         self.known = {}
         self._seen, self.shown = {}, {}
         self._changed = set(self.meters)
 
-    def _begin(self, group: str, key: BudgetKey, account: GroupAccount, now: int) -> BudgetMeter:
+    def _begin(self, group: str, key: BudgetKey, account: GroupAccount, until: int, now: int) -> BudgetMeter:
         """Return the meter of a budget that is new to this leader: it goes on from the status, from the accounts of
         months, or counts from now on.
         """
@@ -135,7 +136,7 @@ class BudgetBook:
             meter = BudgetMeter(key, span, span.since, used)
         else:
             return BudgetMeter(key, span, now)
-        meter.until = meter.begun = max(meter.until, account.until or 0)
+        meter.until, meter.begun = max(meter.until, until), max(meter.until, account.until or 0)
         return meter
 
     def _used_in_months(self, key: BudgetKey, span: BudgetSpan, account: GroupAccount) -> Amount | None:

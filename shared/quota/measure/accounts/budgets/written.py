@@ -9,10 +9,12 @@ from typing import Final
 
 from shared.api.json.reading import aware
 from shared.api.quotagroup import BudgetStatus, QuotaGroupStatus
+from shared.quota.measure.accounts.amounts import GroupAccount
 from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudget
 from shared.quota.measure.accounts.budgets.meter import BudgetMeter
 from shared.quota.measure.accounts.budgets.periods import BEGINNING, END, span_of
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.model.budgets.budget import (
     Budget,
     BudgetKey,
@@ -43,6 +45,24 @@ def read_known(status: QuotaGroupStatus) -> Mapping[BudgetKey, KnownBudget]:
             reached[amount] = milliseconds(aware(each.spent_at))
         found[key] = KnownBudget(milliseconds(aware(each.counted_since)), _whole(each.used), reached)
     return found
+
+
+def known_with_account(status: QuotaGroupStatus, account: GroupAccount) -> Mapping[BudgetKey, KnownBudget]:
+    """Return what a status keeps of budgets, with what the account, the sum of its children's, has more of than it."""
+    stored, known = read_account(status), read_known(status)
+    more = {
+        (month, key): each.used - (stored.periods[month].keys[key].used if _has(stored, month, key) else 0)
+        for month, period in account.periods.items()
+        for key, each in period.keys.items()
+    }
+    return {
+        budget: each._replace(used=max(0, each.used + sum(more[where] for where in more if budget.counts(where[1]))))
+        for budget, each in known.items()
+    }
+
+
+def _has(account: GroupAccount, month: str, key: FlavorResource) -> bool:
+    return month in account.periods and key in account.periods[month].keys
 
 
 def spent_as_shown(tree: Tree, statuses: Iterable[tuple[str, QuotaGroupStatus]], now: datetime) -> Spent:

@@ -11,6 +11,7 @@ import pytest
 from shared.quota.measure.accounts.account_book import DELAY, AccountBook
 from shared.quota.measure.accounts.amounts import MAX_NAMESPACES, OTHERS, Account, GroupAccount
 from shared.quota.measure.accounts.leaf_use import EndedUse
+from shared.quota.measure.accounts.parents import beside_children, with_parents
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
@@ -212,6 +213,7 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) ->
     ends = {uid: moment_at(end) for uid, (_, end) in spans.items()}
     stored: dict[str, GroupAccount] = {}
     book, found = new_book(), world(TREE, [])
+    beside = {name: beside_children(found.tree, {}, name) for name in ("root", "p")}
     for second in range(0, 1700, 3):
         now, time = after(second), milliseconds(after(second))
         runs = {job.id: job for job in jobs if spans[job.uid][0] <= time < spans[job.uid][1]}
@@ -221,7 +223,7 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) ->
             gone = [job for job in jobs if spans[job.uid][1] <= time]
             book.after(found, now)
             ended = [EndedUse(j.group, "ns", (j.uid, since_of(j)), use_of(j), milliseconds(ends[j.uid])) for j in gone]
-            book.start(deepcopy(stored), ended)
+            book.start(with_parents(found.tree, deepcopy(stored), beside), ended)
         else:
             known = {**found.workloads_of("a").by_id, **found.workloads_of("b").by_id, **found.workloads_of("c").by_id}
             for gone_id in known.keys() - runs.keys():
@@ -232,6 +234,7 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) ->
         for name in book.accounts:
             if dice.random() < 0.5:
                 stored[name] = deepcopy(book.accounts[name])
+                beside.update((name, each) for each in [book.beside(name)] if each is not None)
     closed(book, found, 1800 + DELAY.total_seconds())
     for group, leaves in {"a": "a", "b": "b", "c": "c", "p": "ab", "root": "abc"}.items():
         own = [job for job in jobs if job.group in leaves]

@@ -12,7 +12,7 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
-from shared.quota.measure.accounts.budgets.written import read_known, spent_as_shown, used_as_shown
+from shared.quota.measure.accounts.budgets.written import known_with_account, read_known, spent_as_shown, used_as_shown
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.measure.inputs.world import World
@@ -43,8 +43,12 @@ def with_budgets_at(text: str, **groups: Budget) -> Tree:
 
 def started(status: QuotaGroupStatus | None = None, group: str = "p") -> AccountBook:
     book = AccountBook(UTC, keep=3)
-    shown = QuotaGroupStatus() if status is None else status
-    book.start({group: read_account(shown)} if status else {}, (), {group: read_known(shown)})
+    if status is None:
+        book.start({}, (), {})
+    else:
+        known = read_account(status)
+        below = {leaf: GroupAccount(known.until) for leaf in "abc"}  # leaves are written with their parents
+        book.start({**below, group: known}, (), {group: read_known(status)})
     return book
 
 
@@ -86,6 +90,24 @@ def test_the_same_moment_is_found_by_a_leader_that_comes_later() -> None:
     third = started()  # without a status it counts from now on
     assert spent_at(third, found, 500) == []
     assert spent_at(third, found, 560) == [("p", 560_000)]
+
+
+def test_a_budget_goes_on_from_what_the_children_used_though_its_own_status_was_not_written() -> None:
+    job = running("a", 3, "x")
+    found = World.of(with_budgets_at(DRAWN, p=budget(1800)), workloads=[job])
+    first = started()
+    spent_at(first, found, 0)
+    spent_at(first, found, 66)
+    shown = written(first, found, QuotaGroupStatus(observed_generation=1), 66)
+    spent_at(first, found.with_changes([(job, None)]), 90)
+    spent_at(first, found.with_changes([(job, None)]), 132)
+    known = known_with_account(shown, first.accounts["p"])
+    second = AccountBook(UTC, keep=3)
+    second.start(first.accounts, (), {"p": known})
+    spent_at(second, found.with_changes([(job, None)]), 200)
+    [use] = second.budgets.shown["p"]
+    assert (use.used, known[use.budget.key].used) == (3 * 90_000, 3 * 90_000)
+    assert read_known(shown)[use.budget.key].used == 3 * 61_000
 
 
 def written(book: AccountBook, found: World, shown: QuotaGroupStatus, seconds: float) -> QuotaGroupStatus:
