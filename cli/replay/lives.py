@@ -10,10 +10,10 @@ from typing import Final
 from cli.replay.past import PastLog, PastWorkload
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import WorkloadId
-from shared.quota.outlook.simulate.quiet import is_quiet
+from shared.quota.outlook.simulate.quiet import Quiet
 from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEvent, Timeline
 
-RENEWALS: Final = 10_000
+RENEWALS: Final = 3_000
 """How often past use is brought up to date at most; it can be most of what a long replay costs."""
 Progress = Callable[[datetime], None]
 """Is told of each moment that is reached."""
@@ -46,7 +46,7 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
     known = {each.workload.id: each.run_time for each in log.workloads if each.run_time is not None}
     timeline = Timeline(
         world, log.begin, known, stopping=log.stopping, answering=log.answering, decisions=log.decisions or (),
-        renewed=(log.end - log.begin) / RENEWALS, spares=is_quiet,
+        renewed=(log.end - log.begin) / RENEWALS, spares=Quiet(),
     )  # fmt: skip
     for moment in timeline.live(_events(log), log.end, gathered):
         _record(moment, found)

@@ -7,7 +7,8 @@ from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_snapshot import LeafSnapshot
 from shared.quota.measure.snapshot import Snapshot
-from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.settings import QuotaSettings, ReclaimMode
+from shared.quota.model.tree import Tree
 
 Spares = Callable[[World, Snapshot, Plan | None], bool]
 """Says whether another plan of a world can be spared, by the latest snapshot and the plan just made from it, if any."""
@@ -18,11 +19,31 @@ def never(_world: World, _snapshot: Snapshot, _latest: Plan | None) -> bool:
     return False
 
 
-def is_quiet(world: World, snapshot: Snapshot, latest: Plan | None) -> bool:
-    """Return whether a plan would change nothing."""
-    if world.over_since or any(map(_is_strict, snapshot.leaves.values())):
-        return False
-    return (latest is None or _is_enough(snapshot, latest)) and all(map(_is_still, world.workload_sets.values()))
+class Quiet:
+    """Says whether a plan would change nothing, of worlds that follow each other. Costs what changed between them."""
+
+    def __init__(self) -> None:
+        self._world: World | None = None
+        self._active: set[str] = set()
+        """Groups in which something waits, or is to change."""
+        self._strict: tuple[Tree, QuotaSettings, bool] | None = None
+        """Whether with this tree and these settings a leaf reclaims in Strict mode."""
+
+    def __call__(self, world: World, snapshot: Snapshot, latest: Plan | None) -> bool:
+        """Return whether a plan would change nothing."""
+        changed = world.workload_sets if self._world is None else world.changed_since(self._world)
+        for name in changed:
+            (self._active.discard if _is_still(world.workloads_of(name)) else self._active.add)(name)
+        self._world = world
+        if self._active or world.over_since or self._has_strict(snapshot):
+            return False
+        return latest is None or _is_enough(snapshot, latest)
+
+    def _has_strict(self, snapshot: Snapshot) -> bool:
+        tree, settings, known = snapshot.world.tree, snapshot.world.settings, self._strict
+        if known is None or known[0] is not tree or known[1] is not settings:
+            known = self._strict = tree, settings, any(map(_is_strict, snapshot.leaves.values()))
+        return known[2]
 
 
 def _is_enough(snapshot: Snapshot, latest: Plan) -> bool:

@@ -47,9 +47,12 @@ class ExpectedReactions:
         """Expect the reaction to a decision on this workload; return whether it takes any time."""
         takes = self._reactions.after(workload, self._numbers[workload])
         self._numbers[workload] += 1
-        if takes > timedelta():
-            heapq.heappush(self._coming, (later(now, takes), workload))
+        self.expect_at(later(now, takes), workload)
         return takes > timedelta()
+
+    def expect_at(self, moment: datetime, workload: WorkloadId) -> None:
+        """Expect the reaction to an earlier decision at that moment."""
+        heapq.heappush(self._coming, (moment, workload))
 
     def take(self, now: datetime) -> list[WorkloadId]:
         """Return the workloads of which one has come by now; it is expected no more."""
@@ -57,7 +60,3 @@ class ExpectedReactions:
         while self._coming and self._coming[0][0] <= now:
             found.append(heapq.heappop(self._coming)[1])
         return found
-
-    def workloads(self) -> set[WorkloadId]:
-        """Return the workloads of which one is still to come."""
-        return {workload for _, workload in self._coming}

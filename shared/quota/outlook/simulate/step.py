@@ -57,8 +57,9 @@ def end_evictions(world: World, but: Collection[WorkloadId] = ()) -> World:
 
 
 def end_now(world: World, ending: Iterable[Workload]) -> World:
-    """Return the world once the pods of these workloads have ended, which are being evicted."""
-    return world.with_changes((workload, replace(workload, admission=None)) for workload in ending)
+    """Return the world once the pods of these workloads have ended, which are being evicted; the same for none."""
+    changes = [(workload, replace(workload, admission=None)) for workload in ending]
+    return world.with_changes(changes) if changes else world
 
 
 def _started(workload: Workload, start: Start, now: datetime) -> Workload:

@@ -23,7 +23,7 @@ from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.quota.outlook.simulate.quiet import Spares, never
 from shared.quota.outlook.simulate.reactions import AT_ONCE, ExpectedReactions, Reactions
-from shared.quota.outlook.simulate.step import carry_out, end_evictions
+from shared.quota.outlook.simulate.step import carry_out, end_now, evicting_in
 
 MOST_CYCLES_AT_ONCE: Final = 100
 """A world that still changes after so many cycles at one moment goes on with the next event."""
@@ -118,6 +118,8 @@ class Timeline:
         self._stops = ExpectedReactions(stopping)
         self._answers = ExpectedReactions(answering)
         self._wake_at: datetime | None = now
+        for each in evicting_in(world):
+            self._stops.expect_at(now, each.id)
         for each in (each for held in world.workload_sets.values() for each in held.by_id.values()):
             self._known[each.id] = _Known(each.group, (run_times or {}).get(each.id))
             if each.admission is not None:
@@ -163,8 +165,8 @@ class Timeline:
 
     def _react(self, now: datetime) -> None:
         """Let the evicted workloads end whose last pods have ended by now, and the starts be noted that are."""
-        self._stops.take(now)
-        self._world = end_evictions(self._world, self._stops.workloads())
+        stopped = filter(None, map(self._find, self._stops.take(now)))
+        self._world = end_now(self._world, [each for each in stopped if each.is_evicting])
         for noted in self._answers.take(now):
             self._note_start(noted, answered=True)
 
