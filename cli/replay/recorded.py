@@ -76,6 +76,8 @@ class _Reading:
                 seen.note_start(sight)
             for seen in filter(None, map(self._seen.get, line.freed)):
                 seen.note_freed(sight)
+            for seen in filter(None, map(self._seen.get, line.ended)):
+                seen.note_end_of_pods(sight)
         elif line.object is not None:
             (manifest,) = manifests_in([line.object], "log")
             name = _name(manifest)

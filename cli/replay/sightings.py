@@ -15,6 +15,8 @@ from shared.api.durations import later
 
 _BEFORE_NEXT_SECOND: Final = timedelta(milliseconds=999)
 _SEEN_AT_ONCE: Final = timedelta(seconds=2)
+_SEEN_WHILE_LED: Final = timedelta(minutes=1)
+"""What a leader sees later than that ended while nobody led."""
 _OVER: Final = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
 _PHASES: Final = frozenset({"Succeeded", "Failed"})
 
@@ -59,6 +61,8 @@ class SeenObject:
     _stops: dict[datetime, Sight | None] = field(default_factory=dict)
     """Eviction after which the Job was seen with pods → when it was first seen without; None: not yet."""
     _end: _End | None = None
+    _last_pods: Sight | None = None
+    """When the last pods of what runs were gone."""
 
     def observe(self, body: Mapping[str, Any], sight: Sight, *, knows_pods: bool) -> None:
         """Take in one version. `knows_pods`: the log itself says when evicted workloads have no pods any more."""
@@ -91,6 +95,10 @@ class SeenObject:
         if self.evictions and self._stops.get(max(self.evictions)) is None:
             self._stops[max(self.evictions)] = sight
 
+    def note_end_of_pods(self, sight: Sight) -> None:
+        """Take in that a leader knew that the last pods of its run were gone."""
+        self._last_pods = sight
+
     def _note_stop(self, evicted: datetime, job: Job, sight: Sight) -> None:
         if job.has_pods:
             self._stops.setdefault(evicted, None)
@@ -114,17 +122,19 @@ class SeenObject:
 
     @property
     def ended(self) -> datetime | None:
-        """When it has ended: when a decision knew it, if it was seen at once, or else when it says; None: it has not.
+        """When it has ended: when a decision knew it, if that is said, or else when it says; None: it has not.
 
-        It says whole seconds. What it used is free for others when the end is known.
+        It says whole seconds. What it used is free for others when the end of its pods is known, or its own.
         """
         if self._end is None:
             return None
         named, sight = self._end
+        if self._last_pods is not None and max(self.starts, default=named) < self._last_pods.time < sight.time:
+            return self._last_pods.known
+        if sight.decision.time is not None and sight.time - named < _SEEN_WHILE_LED:
+            return sight.known
         if not timedelta() <= sight.time - named < _SEEN_AT_ONCE:
             return named
-        if sight.decision.time is not None:
-            return sight.known
         return min(sight.time, later(named, _BEFORE_NEXT_SECOND))
 
     def answers(self) -> tuple[timedelta | None, ...]:

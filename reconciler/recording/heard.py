@@ -71,10 +71,10 @@ class HeardObjects:
 
     def decided(self, world: World, now: datetime) -> None:
         """Keep that the leader decided on `world` at `now`, if it knew something then that it did not know before."""
-        noted, freed = self._known_by_pods.take(world)
-        if noted or freed or not self._is_decided:
+        line = self._known_by_pods.take(world, now)
+        if line.says_more or not self._is_decided:
             self._is_decided = True
-            self._waiting.append(LogLine(now, decided=True, noted=(*noted,), freed=(*freed,)))
+            self._waiting.append(line)
             self._came.set()
 
     async def wait(self) -> None:

@@ -1,11 +1,12 @@
 """What controllers have done, as a decision knows it from pods, which are not recorded. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
-from shared.recording.lines import log_name_of
+from shared.recording.lines import LogLine, log_name_of
 
 
 class KnownByPods:
@@ -18,22 +19,32 @@ class KnownByPods:
         self._stopping: dict[str, set[str]] = {}
         """Leaf → those that are evicted and use something."""
 
-    def take(self, world: World) -> tuple[list[str], list[str]]:
-        """Return the workloads whose start is noted in `world` and was not when this was last called, and the evicted
-        ones that used something then, and nothing in `world`.
-        """
-        leaves = world.workload_sets if self._world is None else world.changed_since(self._world)
-        self._world = world
-        noted, freed = set[str](), set[str]()
+    def take(self, world: World, now: datetime) -> LogLine:
+        """Return the line of a decision on `world` at `now`: what it knows and was not so when this was last called."""
+        before, self._world = self._world, world
+        leaves = world.workload_sets if before is None else world.changed_since(before)
+        noted, freed, ended = set[str](), set[str](), set[str]()
         for leaf in leaves:
             held = world.workloads_of(leaf)
             noted |= _gone(self._unnoted, leaf, _unnoted_in(held)) & _names(held.admitted)
             freed |= _gone(self._stopping, leaf, _names(each for each in held.evicting if any(each.request.values())))
-        return sorted(noted), sorted(freed)
+            ended |= _names(_without_use(held, None if before is None else before.workloads_of(leaf)))
+        return LogLine(now, decided=True, noted=(*sorted(noted),), freed=(*sorted(freed),), ended=(*sorted(ended),))
 
 
 def _unnoted_in(held: WorkloadSet) -> set[str]:
     return _names(each for each in held.admitted if not each.is_answered)
+
+
+def _without_use(held: WorkloadSet, before: WorkloadSet | None) -> Iterator[Workload]:
+    """Yield what runs and uses nothing, but used something before: all of its pods have ended."""
+    if before is None:
+        return
+    for each in held.admitted:
+        if not any(each.request.values()):
+            known = before.by_id.get(each.id)
+            if known is not None and any(known.request.values()):
+                yield each
 
 
 def _gone(known: dict[str, set[str]], leaf: str, now: set[str]) -> set[str]:

@@ -2,10 +2,10 @@
 
 {"time": …, "object": {…}}, or {"time": …, "deleted": "Job/default/train"}, or {"time": …, "whole": 812}: the last 812
 lines before this one name every object that there is; what was there before and is not named by them is gone.
-{"time": …, "decided": true, "noted": ["Job/default/train"], "freed": ["Job/default/batch"]}: at that time the leader
-decided, knowing all lines before this one, all objects that the file lists at its beginning, and nothing after it;
-since it decided last, controllers had noted the start of the first, and the last pods of the second, which are evicted,
-were gone.
+{"time": …, "decided": true, "noted": ["Job/default/train"], "freed": ["Job/default/batch"], "ended": ["Job/ns/a"]}:
+at that time the leader decided, knowing all lines before this one, all objects that the file lists at its beginning,
+and nothing after it; since it decided last, controllers had noted the start of the first, and the last pods were gone
+of the second, which is evicted, and of the third, which ran.
 {"time": …, "order": [1795722343, 12, 0]}: such logs follow each other in that order, whatever their clocks say.
 
 Objects are kept without what changes all the time and decides nothing (heartbeats, fields of managers, statuses of
@@ -51,7 +51,13 @@ class LogLine(msgspec.Struct, omit_defaults=True):
     decided: bool = False
     noted: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
     order: tuple[int, ...] = ()
+
+    @property
+    def says_more(self) -> bool:
+        """Whether it says of workloads what no object says."""
+        return bool(self.noted or self.freed or self.ended)
 
 
 class _ObjectLine(msgspec.Struct):

@@ -81,7 +81,7 @@ class ObjectRecorder:
 
     def decided(self, line: LogLine) -> bytes:
         """Return the line of a decision; empty if it says nothing: nothing was written since the last one."""
-        if self.lines == self._decided and not (line.noted or line.freed):
+        if self.lines == self._decided and not line.says_more:
             return b""
         self.lines += 1
         self._decided = self.lines

@@ -1,7 +1,7 @@
 """A log lived through: what each group's row says, under the recorded tree and another one, in every output."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -230,11 +230,30 @@ def test_what_a_later_log_does_not_name_is_gone(tmp_path: Path) -> None:
     assert (rows["a"]["workloads"], rows["a"]["waiting"]) == (2, 1)
 
 
+def _at(seconds: float) -> dict[str, Any]:
+    return {"time": after(seconds).isoformat()}
+
+
 def _decided(seconds: float) -> dict[str, Any]:
-    return {"time": after(seconds).isoformat(), "decided": True}
+    return {**_at(seconds), "decided": True}
 
 
-def test_a_leaders_log_says_what_each_decision_knew(tmp_path: Path) -> None:
+def _end_of_pods(first: dict[str, Any]) -> list[dict[str, Any]]:
+    """Its pods have ended, as the decision knows, before the Job says that it is complete."""
+    complete = {"time": after(21).isoformat(), "object": _complete(first, 20)}
+    return [{**_decided(20.8), "ended": ["Job/ns/first"]}, complete, _decided(21)]
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        pytest.param(lambda first: [{**_at(20.6), "object": _complete(first, 20)}, _decided(20.8)], id="at once"),
+        pytest.param(_end_of_pods, id="by its pods"),
+    ],
+)
+def test_a_leaders_log_says_what_each_decision_knew(
+    tmp_path: Path, ends: Callable[[dict[str, Any]], list[dict[str, Any]]]
+) -> None:
     """`second` comes before `first` has ended, and both are known to the same decision: it is not borrowed for."""
     first, second = _job("first", "a", 8, 10), _job("second", "b", 8, 20)
     lines: list[dict[str, Any]] = [
@@ -245,8 +264,7 @@ def test_a_leaders_log_says_what_each_decision_knew(tmp_path: Path) -> None:
         {"time": after(10.3).isoformat(), "object": _job("first", "a", 8, 10, admission=_admission(10.2))},
         _decided(10.4),
         {"time": after(20.1).isoformat(), "object": second},
-        {"time": after(20.6).isoformat(), "object": _complete(first, 20)},
-        _decided(20.8),
+        *ends(first),
         {"time": after(20.9).isoformat(), "object": _job("second", "b", 8, 20, admission=_admission(20.8))},
         {"time": after(90).isoformat(), "deleted": "Job/ns/second"},
         _decided(90),
@@ -262,6 +280,28 @@ def test_a_leaders_log_says_what_each_decision_knew(tmp_path: Path) -> None:
         "exchanged": 0,
     }
     assert data["notes"][-1].startswith("beside the log: 2 of 2 starts are the same, 0 are others;")
+
+
+def test_what_ended_counts_until_its_leader_knew_it_however_late(tmp_path: Path) -> None:
+    first, second = _job("first", "a", 8, 10), _job("second", "b", 8, 20)
+    lines: list[dict[str, Any]] = [
+        {**_at(0), "order": [1, 0, 0]},
+        *({**_at(0), "object": _group(name, 4)} for name in "ab"),
+        {**_at(10.1), "object": first},
+        _decided(10.2),
+        {**_at(10.3), "object": _job("first", "a", 8, 10, admission=_admission(10.2))},
+        {**_at(20.1), "object": second},
+        _decided(20.2),
+        {**_at(24), "object": _complete(first, 21)},
+        _decided(24.1),
+        {**_at(24.2), "object": _job("second", "b", 8, 20, admission=_admission(24.1))},
+        {**_at(90), "deleted": "Job/ns/second"},
+        _decided(90),
+    ]
+    _put(tmp_path / "log.jsonl", lines)
+    words = [str(tmp_path / "log.jsonl"), "--capacity", "default:cpu=8", "-o", "json"]
+    data = json.loads(CliRunner().invoke(replay.command, words).stdout)
+    assert [each["recorded"] for each in data["workloads"]] == [each["replayed"] for each in data["workloads"]]
 
 
 def test_leaders_logs_follow_each_other_in_their_order_whatever_their_clocks_say(tmp_path: Path) -> None:

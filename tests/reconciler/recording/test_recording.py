@@ -24,9 +24,10 @@ from shared.kube.errors import Unavailable
 from shared.kube.resources import JOBS, NODES, PODS, Resource
 from shared.kube.shapes import Page
 from shared.kube.watch.cache import Tap
+from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 from shared.recording.files import DamagedLog, read_lines
-from tests.builders import after, running, world
+from tests.builders import NOW, after, running, world
 
 EVICTED = Eviction(EvictionReason.RECLAIMED, after(5))
 
@@ -243,21 +244,35 @@ def test_evicted_workloads_are_freed_once_when_their_last_pods_are_gone() -> Non
     one, two = (replace(running("a", 2, name), eviction=EVICTED) for name in ("one", "two"))
     first = world("root 8\n  a 8", [one, two, running("a", 1, "stays")])
     known = KnownByPods()
-    assert known.take(first) == ([], [])
+    assert _known(known, first) == ([], [], [])
     without_use = replace(one, request={"cpu": 0})
     second = first.with_changes([(one, without_use)])
-    assert (known.take(second), known.take(second)) == (([], ["Job/ns/one"]), ([], []))
+    assert (_known(known, second), _known(known, second)) == (([], ["Job/ns/one"], []), ([], [], []))
     third = second.with_changes([(without_use, replace(one, admission=None)), (two, None)])
-    assert known.take(third) == ([], ["Job/ns/two"])
+    assert _known(known, third) == ([], ["Job/ns/two"], [])
+
+
+def test_workloads_that_run_have_ended_once_when_all_of_their_pods_have_ended() -> None:
+    one, idle = running("a", 2, "one"), replace(running("a", 2, "idle"), request={"cpu": 0})
+    first = world("root 8\n  a 8", [one, idle, running("a", 1, "stays")])
+    known = KnownByPods()
+    assert _known(known, first) == ([], [], [])
+    second = first.with_changes([(one, replace(one, request={"cpu": 0}))])
+    assert (_known(known, second), _known(known, second)) == (([], [], ["Job/ns/one"]), ([], [], []))
 
 
 def test_starts_are_noted_once_unless_they_have_ended() -> None:
     one, two = (_unnoted(running("a", 2, name)) for name in ("one", "two"))
     first = world("root 8\n  a 8", [one, two])
     known = KnownByPods()
-    assert known.take(first) == ([], [])
+    assert _known(known, first) == ([], [], [])
     second = first.with_changes([(one, running("a", 2, "one")), (two, None)])
-    assert (known.take(second), known.take(second)) == ((["Job/ns/one"], []), ([], []))
+    assert (_known(known, second), _known(known, second)) == ((["Job/ns/one"], [], []), ([], [], []))
+
+
+def _known(known: KnownByPods, world: World) -> tuple[list[str], list[str], list[str]]:
+    line = known.take(world, NOW)
+    return [*line.noted], [*line.freed], [*line.ended]
 
 
 def _unnoted(workload: Workload) -> Workload:
