@@ -219,12 +219,12 @@ class Timeline:
             plans.append(decided)
             for start in decided.starts:
                 self._expect_end(start.workload.id, now)
-            self._wake_at = decided.wake_at and max(decided.wake_at, later(now, SHORTEST_WAIT))
+            self._wake_at = _next_look(decided, later(now, SHORTEST_WAIT))
             if self._spares_plan(now, snapshot, decided):
                 self._history = self._history.after(self._world, now)
                 return Moment(now, ended, tuple(plans), snapshot)
         soon = self._next_decision(now) if self._decisions else later(now, SHORTEST_WAIT)
-        self._wake_at = soon if not decided.is_idle else decided.wake_at and max(decided.wake_at, soon)
+        self._wake_at = _next_look(decided, soon) if decided.is_idle else soon
         return Moment(now, ended, tuple(plans), snapshot)
 
     def _next_decision(self, now: datetime) -> datetime:
@@ -250,6 +250,13 @@ class Timeline:
         self._react(now)
         self._snapshot = snapshot
         return snapshot, decided
+
+
+def _next_look(decided: Plan, soonest: datetime) -> datetime | None:
+    """Return when time alone changes what is decided: a rule's, a turn's or a limited run's moment; None: never."""
+    moments = (decided.wake_at, decided.next_turn, decided.next_end)
+    found = min(filter(None, moments), default=None)
+    return found and max(found, soonest)
 
 
 class _Coming:

@@ -123,6 +123,19 @@ def test_edit_counts_from_its_moment() -> None:
     assert happened(lived(given(TWO), events)) == []
 
 
+def test_turn_begins_when_patience_is_over_though_nothing_else_happens() -> None:
+    """b0 is larger than its share: its turn evicts what is borrowed beyond what a has beside it."""
+    events = [arrival(0, pending("a", 1, "a0")), arrival(1, pending("a", 3, "a1")), arrival(10, pending("b", 3, "b0"))]
+    moments = happened(lived(given("root 4\n  a 0 w1\n  b 0 w1"), [*events], until=8000))
+    assert moments[2:] == [(3600, [], ["b0 entitled claim"], ["a1 Reclaim for b0"])]
+
+
+def test_run_ends_at_its_limit_though_nothing_else_happens() -> None:
+    limited = replace(pending("a", 4, "a0"), max_run_time=timedelta(seconds=30))
+    moments = happened(lived(given(TWO), [arrival(0, limited, 100)]))
+    assert [(seconds, evicted) for seconds, _, _, evicted in moments if evicted] == [(30, ["a0 RunTime"])]
+
+
 def test_nothing_happens_after_the_last_moment() -> None:
     assert happened(lived(given(TWO), [arrival(5, pending("a", 1, "a0"), 10)], until=4)) == []
 
