@@ -76,9 +76,10 @@ class LeafQueue:
 
     def next_head(self) -> QueueHead | None:
         """Return the next workload to try; None at the end of the queue."""
-        pending, classes = self.leaf_usage.leaf.pending, self._classes.in_order
+        pending, classes = self.leaf_usage.leaf.pending, self._classes.known.by_workload
         while self._next < len(pending) and not self._is_through:
-            workload, own_class = pending[self._next], classes[self._next]
+            workload = pending[self._next]
+            own_class = classes[id(workload)]
             self._next += 1
             head = self._evaluate(workload, own_class) if own_class.assignments is not None else None
             if head is not None:
@@ -96,9 +97,9 @@ class LeafQueue:
     @property
     def _is_through(self) -> bool:
         """Whether no workload that is left can be a head: no class can start, or all flavors are blocked."""
-        if len(self._hopeless) >= len(self._classes.startable):
+        if len(self._hopeless) >= self._classes.known.startable:
             return True
-        return bool(self._blocked) and self._classes.all_blocked(self._blocked)
+        return bool(self._blocked) and self._classes.known.all_blocked(self._blocked)
 
     def _evaluate(self, workload: Workload, own_class: EquivalenceClass) -> QueueHead | None:
         decided, ident = self._decided, (workload.kind, workload.key)

@@ -1,9 +1,9 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from copy import copy
 from datetime import datetime
 from itertools import chain
+from operator import attrgetter, methodcaller
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, assignments_of, without_flavors
@@ -13,8 +13,8 @@ from shared.quota.model.eligibility import Options
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, keys_in
 
-_SPARE: Final = 256
-"""How many classes without a workload are kept in addition to those with one."""
+_ONE_GONE_OF: Final = 64
+"""Of so many workloads that wait, one more is kept that is gone: finding out who is gone costs a look at each."""
 
 
 LeastAmounts = Mapping[Keys, tuple[Amount, ...]]
@@ -22,25 +22,17 @@ LeastAmounts = Mapping[Keys, tuple[Amount, ...]]
 
 
 class EquivalenceClass:
-    """What the workloads of one class can take, their priority, and whether preemptible. Compared by identity."""
+    """What the workloads of one class can take; all have one priority, or none is preemptible. Compared by identity."""
 
-    __slots__ = (
-        "_flavors",
-        "_least",
-        "assignments",
-        "is_simple",
-        "options",
-        "preemptible",
-        "priority",
-    )
+    __slots__ = ("_flavors", "_least", "assignments", "example", "is_simple", "options")
 
-    def __init__(self, options: Options, assignments: Assignments | None, workload: Workload) -> None:
+    def __init__(self, options: Options, assignments: Assignments | None, example: Workload) -> None:
         self.options = options
         """Kept alive, because classes are distinguished by its identity."""
         self.assignments = assignments
         """None: it could never start."""
-        self.priority = workload.priority
-        self.preemptible = workload.preemptible
+        self.example = example
+        """One of its workloads, which may be gone."""
         several = assignments is not None and len(assignments) > 1
         self.is_simple = not several or all(len(each.options) == 1 for each in assignments or ())
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
@@ -62,52 +54,94 @@ class EquivalenceClass:
         return self._least
 
 
-class EquivalenceClasses:
-    """The class of each of one leaf's pending workloads."""
+class KnownClasses:
+    """Classes of workloads that wait, or waited, in one leaf; they come to it and never go."""
 
-    __slots__ = (
-        "_all_flavors",
-        "_by_workload",
-        "_known",
-        "_smallest",
-        "in_order",
-        "leaf",
-        "startable",
-    )
+    __slots__ = ("_by_answer", "_flavors", "_fresh", "_smallest", "by_workload", "non_simple", "startable", "workloads")
 
-    def __init__(self, leaf: LeafSnapshot, previous: "EquivalenceClasses | None" = None) -> None:
-        """`previous`: the classes of an earlier state of the leaf, all of which are still valid."""
-        self.leaf: LeafSnapshot = leaf
-        self._known: dict[tuple[int, int, bool], EquivalenceClass] = {} if previous is None else previous._known
-        by_workload: dict[int, EquivalenceClass] = {} if previous is None else previous._by_workload
-        self.in_order = tuple([by_workload.get(id(each)) or self._class(each) for each in leaf.pending])
-        """The class of each workload, in the order of `leaf.pending`."""
-        self._by_workload: dict[int, EquivalenceClass] = dict(zip(map(id, leaf.pending), self.in_order, strict=True))
-        self.startable = frozenset([each for each in self.in_order if each.assignments is not None])
-        self._smallest: LeastAmounts | None = None
-        self._all_flavors: frozenset[str] | None = None
-        if len(self._known) > len(self.in_order) + _SPARE:
-            self._known = {(id(each.options), each.priority, each.preemptible): each for each in self.in_order}
+    def __init__(self, by_workload: dict[int, EquivalenceClass], workloads: Iterable[Workload]) -> None:
+        self.by_workload = by_workload
+        """identity of a workload -> its class."""
+        self._by_answer: dict[tuple[int, int, bool], EquivalenceClass] = {}
+        self.workloads = list(workloads)
+        """Kept alive, because their classes are found by their identity."""
+        self._fresh: list[EquivalenceClass] = []
+        self._smallest: LeastAmounts = {}
+        self._flavors: set[str] = set()
+        self.startable = 0
+        """How many of the classes could start."""
+        self.non_simple = 0
+        """How many assignments those of them have that are not simple."""
+        self._add(set(by_workload.values()))
 
-    def after(self, leaf: LeafSnapshot) -> "EquivalenceClasses":
-        """Return the classes of a later state of the leaf, which take over what is still valid."""
-        if self.leaf.eligibility.alike is not leaf.eligibility.alike:
-            return EquivalenceClasses(leaf)
-        if self.leaf.pending is not leaf.pending:
-            return EquivalenceClasses(leaf, self)
-        found = copy(self)
-        found.leaf = leaf
+    def add_pending(self, leaf: LeafSnapshot) -> None:
+        """Find the class of each workload that waits in this leaf."""
+        known = self.by_workload
+        for workload in leaf.pending:
+            if id(workload) not in known:
+                known[id(workload)] = self.find(workload, leaf)
+                self.workloads.append(workload)
+
+    def find(self, workload: Workload, leaf: LeafSnapshot) -> EquivalenceClass:
+        """Return the class of a workload that would wait in this leaf."""
+        options = leaf.options(workload)
+        found = self._by_answer.get((id(options), workload.priority, workload.preemptible))
+        if found is None:
+            assignments = assignments_of(workload, options, leaf.eligibility.flavors)
+            found = EquivalenceClass(options, assignments, workload)
+            self._add((found,))
         return found
+
+    def _add(self, classes: Iterable[EquivalenceClass]) -> None:
+        for each in classes:
+            self._by_answer[id(each.options), each.example.priority, each.example.preemptible] = each
+            if each.assignments is not None:
+                self._fresh.append(each)
+                self.startable += 1
+                self.non_simple += 0 if each.is_simple else len(each.assignments)
 
     @property
     def smallest(self) -> LeastAmounts:
-        """The least amounts, for each set of keys that some workload could take. If none of these fits, nothing does.
+        """The least amounts that any of these requests, for each set of keys. If none of these fits, nothing does.
 
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
-        if self._smallest is None:
-            self._smallest = _least(chain.from_iterable(each.least.items() for each in self.startable))
+        if self._fresh:
+            fresh = chain.from_iterable(map(methodcaller("items"), map(attrgetter("least"), self._fresh)))
+            self._smallest = _least(chain(self._smallest.items(), fresh))
+            self._flavors.update(map(attrgetter("flavor"), chain.from_iterable(self._smallest)))
+            self._fresh = []
         return self._smallest
+
+    def all_blocked(self, blocked: Set[str]) -> bool:
+        """Return whether none is left that could start with the other flavors; what requests nothing needs none."""
+        return () not in self.smallest and self._flavors <= blocked
+
+
+class EquivalenceClasses:
+    """The class of each of one leaf's pending workloads."""
+
+    __slots__ = ("known", "leaf")
+
+    def __init__(self, leaf: LeafSnapshot, previous: "EquivalenceClasses | None" = None) -> None:
+        """`previous`: the classes of an earlier state of the leaf, which are taken over if they are still valid."""
+        self.leaf: LeafSnapshot = leaf
+        self.known: KnownClasses
+        """Of the workloads, and where very many wait also of some that are gone: what it says of all is a bound."""
+        if previous is None or previous.leaf.eligibility.alike is not leaf.eligibility.alike:
+            self.known = KnownClasses({}, ())
+        else:
+            self.known = previous.known
+            if previous.leaf.pending is leaf.pending:
+                return
+        self.known.add_pending(leaf)
+        if len(self.known.workloads) - len(leaf.pending) > len(leaf.pending) // _ONE_GONE_OF:
+            self.known = KnownClasses(dict(zip(map(id, leaf.pending), self.in_order, strict=True)), leaf.pending)
+
+    @property
+    def in_order(self) -> Iterator[EquivalenceClass]:
+        """The class of each workload, in the order of `leaf.pending`."""
+        return map(self.known.by_workload.__getitem__, map(id, self.leaf.pending))
 
     def in_turn(self, held_back_from: datetime | None) -> Iterator[tuple[int, Workload, Assignments]]:
         """Yield the place and first workload of each class, and what those before it leave to it while they wait.
@@ -126,28 +160,12 @@ class EquivalenceClasses:
                     yield place, workload, left
             if held_back_from is not None and workload.queued <= held_back_from:
                 blocked |= each.flavors
-                if self.all_blocked(blocked):
+                if self.known.all_blocked(blocked):
                     return
-
-    def all_blocked(self, blocked: Set[str]) -> bool:
-        """Return whether none is left that could start with the other flavors; what requests nothing needs none."""
-        if self._all_flavors is None:
-            self._all_flavors = frozenset([key.flavor for keys in self.smallest for key in keys])
-        return () not in self.smallest and self._all_flavors <= blocked
 
     def class_of(self, workload: Workload) -> EquivalenceClass:
         """Return the class of this pending workload, or of any other that would wait here."""
-        return self._by_workload.get(id(workload)) or self._class(workload)
-
-    def _class(self, workload: Workload) -> EquivalenceClass:
-        options = self.leaf.options(workload)
-        key = (id(options), workload.priority, workload.preemptible)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = EquivalenceClass(
-                options, assignments_of(workload, options, self.leaf.eligibility.flavors), workload
-            )
-        return found
+        return self.known.by_workload.get(id(workload)) or self.known.find(workload, self.leaf)
 
 
 def _in_order(assignment: FlavorAssignment) -> tuple[Keys, tuple[Amount, ...]]:

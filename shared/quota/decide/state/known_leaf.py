@@ -36,12 +36,9 @@ class KnownLeaf:
     @property
     def classes(self) -> EquivalenceClasses:
         """The equivalence classes of the pending workloads, computed at the first call."""
-        found = self._classes
-        if found is None:
-            found = self._classes = EquivalenceClasses(self.leaf)
-        elif found.leaf is not self.leaf:
-            found = self._classes = found.after(self.leaf)
-        return found
+        if self._classes is None or self._classes.leaf is not self.leaf:
+            self._classes = EquivalenceClasses(self.leaf, self._classes)
+        return self._classes
 
     def steps(self, now: datetime) -> Steps | None:
         """Return the steps of the queue at that moment; None where only an evaluation of the queue can tell."""
@@ -63,12 +60,9 @@ class KnownLeaf:
     def could_swap(self) -> bool:
         """Whether one that waits and is entitled nowhere requests no more than running ones of lower priority use."""
         if self._could_swap is None:
-            usage, pending = LeafUsage(self.leaf, self.numbers), self.leaf.pending
-            examples = dict(zip(self.classes.in_order, pending, strict=True))
+            usage = LeafUsage(self.leaf, self.numbers)
             self._could_swap = any(
-                _could_replace(usage, example, each.assignments)
-                for each, example in examples.items()
-                if each.assignments is not None
+                _could_replace(usage, each.example, each.assignments or ()) for each in set(self.classes.in_order)
             )
         return self._could_swap
 

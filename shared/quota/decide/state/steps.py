@@ -70,8 +70,7 @@ def has_steps(leaf: LeafSnapshot, classes: EquivalenceClasses) -> bool:
     """Return whether the first workload that fits is the first that starts, in a known order of its assignments."""
     if leaf.evicting or leaf.claims or leaf.reclaim.mode is ReclaimMode.STRICT:
         return False
-    several = sum(len(each.assignments or ()) for each in classes.startable if not each.is_simple)
-    return several <= _MOST_ASSIGNMENTS
+    return classes.known.non_simple <= _MOST_ASSIGNMENTS
 
 
 class _Limits(NamedTuple):
@@ -139,8 +138,8 @@ class _Orders:
 def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | None:
     if held_back_from is None or leaf.patience is None:
         return None
-    patient = (each.queued for each in leaf.pending if each.queued > held_back_from)
-    return min((later(queued, leaf.patience) for queued in patient), default=None)
+    first = min((each.queued for each in leaf.pending if each.queued > held_back_from), default=None)
+    return None if first is None else later(first, leaf.patience)
 
 
 def _step(
@@ -178,7 +177,7 @@ def least_needs(classes: EquivalenceClasses, numbers: GroupNumbers) -> LeastNeed
     kept = {key: kept_for(each) for key, each in numbers.items()}
     return [
         StepsOfKeys(keys, tuple([max(0, each - kept.get(key, 0)) for key, each in zip(keys, amounts, strict=True)]), ())
-        for keys, amounts in classes.smallest.items()
+        for keys, amounts in classes.known.smallest.items()
     ]
 
 

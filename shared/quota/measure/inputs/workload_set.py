@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from shared.api.names import MAIN_POD_SET
-from shared.quota.model.eligibility import Shape, shape_of
+from shared.quota.measure.inputs.shapes import NO_SHAPES, ShapeChange, Shapes
 from shared.quota.model.tree import Amounts
 from shared.quota.model.workload import Flavors, PreemptorId, ResourceFlavors, Workload, WorkloadId, namespace_of
 from shared.resources import Amount, FlavorResource, key_of
@@ -25,28 +25,6 @@ UseByCreator = Mapping[tuple[str, str], Amounts]
 
 QueuePlace = tuple[int, datetime, datetime, str, str]
 KINDS: Final = ("Job", "Pod", "PodGroup")
-
-
-class ShapeCount(NamedTuple):
-    """The pending workloads of one shape: when each was queued, the oldest first, and one of them."""
-
-    queued: tuple[datetime, ...]
-    example: Workload
-
-    @property
-    def number(self) -> int:
-        """How many there are."""
-        return len(self.queued)
-
-    def with_one(self, workload: Workload) -> "ShapeCount":
-        """Return the counts with one more workload of this shape."""
-        at = bisect_left(self.queued, workload.queued)
-        return ShapeCount((*self.queued[:at], workload.queued, *self.queued[at:]), self.example)
-
-    def without_one(self, workload: Workload) -> "ShapeCount":
-        """Without `workload`, which is one of them."""
-        at = bisect_left(self.queued, workload.queued)
-        return ShapeCount((*self.queued[:at], *self.queued[at + 1 :]), self.example)
 
 
 class KeyUse(NamedTuple):
@@ -102,9 +80,9 @@ class WorkloadSet:
     with_turn: tuple[Workload, ...] = ()
     """Those on which a turn is written, in whatever state."""
     by_id: Mapping[WorkloadId, Workload] = field(default_factory=lambda: MappingProxyType({}))
-    shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
+    shapes: Shapes = NO_SHAPES
     """The preemptible workloads of `queue`, by shape."""
-    non_preemptible_shapes: Mapping[Shape, ShapeCount] = field(default_factory=lambda: MappingProxyType({}))
+    non_preemptible_shapes: Shapes = NO_SHAPES
     """The workloads of `queue` that are not preemptible, by shape."""
     use: Mapping[FlavorResource, KeyUse] = field(default_factory=lambda: MappingProxyType({}))
     """key -> what admitted and evicting workloads use; only keys of which something is used."""
@@ -171,8 +149,8 @@ class _WorkloadSetDraft:
         self._lists: dict[str, list[Workload]] = {}
         self._added: dict[str, list[Workload]] = {}
         self._by_id = dict(workload_set.by_id)
-        self._shapes = _ShapesDraft(workload_set.shapes)
-        self._non_preemptible_shapes = _ShapesDraft(workload_set.non_preemptible_shapes)
+        self._counted: dict[bool, list[ShapeChange]] = {True: [], False: []}
+        """whether preemptible -> pending workloads that come to count, or no longer do."""
         self._use = dict(workload_set.use)
         self._use_by_creator = dict(workload_set.use_by_creator)
 
@@ -218,8 +196,8 @@ class _WorkloadSetDraft:
         return WorkloadSet(
             **lists,
             by_id=self._by_id,
-            shapes=self._shapes.done(),
-            non_preemptible_shapes=self._non_preemptible_shapes.done(),
+            shapes=self._workload_set.shapes.after(self._counted[True]),
+            non_preemptible_shapes=self._workload_set.non_preemptible_shapes.after(self._counted[False]),
             use=self._use,
             use_by_creator=self._use_by_creator,
         )
@@ -247,37 +225,4 @@ class _WorkloadSetDraft:
             if own:
                 self._use_by_creator[creator] = own
         elif "queue" in lists_of(workload):
-            shapes = self._shapes if workload.preemptible else self._non_preemptible_shapes
-            shapes.count(workload, times)
-
-
-class _ShapesDraft:
-    """Pending workloads by shape while they change; a shape's times are copied when first changed."""
-
-    def __init__(self, shapes: Mapping[Shape, ShapeCount]) -> None:
-        self._shapes = shapes
-        self._changed: dict[Shape, tuple[list[datetime], Workload]] = {}
-
-    def count(self, workload: Workload, times: int) -> None:
-        """Add (1) or remove (-1) `workload`."""
-        shape = shape_of(workload)
-        if shape not in self._changed:
-            known = self._shapes.get(shape)
-            self._changed[shape] = ([], workload) if known is None else (list(known.queued), known.example)
-        queued, _ = self._changed[shape]
-        if times > 0:
-            insort(queued, workload.queued)
-        else:
-            del queued[bisect_left(queued, workload.queued)]
-
-    def done(self) -> Mapping[Shape, ShapeCount]:
-        """Return the finished mapping; the same object when nothing changed."""
-        if not self._changed:
-            return self._shapes
-        found = {**self._shapes}
-        for shape, (queued, example) in self._changed.items():
-            if queued:
-                found[shape] = ShapeCount(tuple(queued), example)
-            else:
-                found.pop(shape, None)
-        return found
+            self._counted[workload.preemptible].append((workload, times))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from shared.api.durations import earlier, later
-from shared.quota.measure.inputs.workload_set import ShapeCount, WorkloadSet, queue_order
+from shared.quota.measure.inputs.workload_set import WorkloadSet, queue_order
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_order import RequesterOrder
 from shared.quota.measure.leaves.leaf_totals import (
@@ -16,12 +16,11 @@ from shared.quota.measure.leaves.leaf_totals import (
     CountedPending,
     TotalsByKey,
     sum_leaf,
-    without_preemptors,
 )
 from shared.quota.measure.static.flavor_eligibility import FlavorEligibility
 from shared.quota.measure.static.leaf_settings import LeafSettings
 from shared.quota.measure.static.tree_index import TreeIndex
-from shared.quota.model.eligibility import Options, Shape, shape_of
+from shared.quota.model.eligibility import Options
 from shared.quota.model.lifecycle import STARTS_NOTHING, Inactive, RunEnd, RunTimeLimit, run_end
 from shared.quota.model.settings import ReclaimSettings, StartupSettings
 from shared.quota.model.tree import Group, QueueingStrategy, QueueOrder, StopPolicy
@@ -203,21 +202,18 @@ def _waiting(
     `due`: those whose back-off has ended; `pending`: all, in the leaf's order.
     """
     preemptors = {claim.preemptor_id: claim.preemptor for claim in claims.values() if claim.preemptor is not None}
-    shapes = _with(workload_set.shapes, (workload for workload in due if workload.preemptible))
-    non_preemptible_shapes = _with(
-        workload_set.non_preemptible_shapes, (workload for workload in due if not workload.preemptible)
-    )
-    non_preemptible = [each for each in pending if not each.preemptible] if non_preemptible_shapes else []
+    shapes, others = workload_set.shapes, workload_set.non_preemptible_shapes
+    if due or preemptors:
+        counts = [*((each, 1) for each in due), *((each, -1) for each in preemptors.values())]
+        shapes = shapes.after(each for each in counts if each[0].preemptible)
+        others = others.after(each for each in counts if not each[0].preemptible)
+    non_preemptible = [each for each in pending if not each.preemptible] if any(others.parts) else []
     if preemptors:
-        shapes = without_preemptors(shapes, {key: each for key, each in preemptors.items() if each.preemptible})
-        non_preemptible = [workload for workload in non_preemptible if workload.preemptor_id not in preemptors]
-        non_preemptible_shapes = without_preemptors(
-            non_preemptible_shapes, {key: each for key, each in preemptors.items() if not each.preemptible}
-        )
+        non_preemptible = [each for each in non_preemptible if each.preemptor_id not in preemptors]
     return CountedPending(
         shapes=shapes,
         non_preemptible=non_preemptible,
-        non_preemptible_shapes=non_preemptible_shapes,
+        non_preemptible_shapes=others,
         claims=[
             ClaimedWorkload(claim.preemptor, claim.flavors) for claim in claims.values() if claim.preemptor is not None
         ],
@@ -241,15 +237,6 @@ def _merged(line: tuple[Workload, ...], more: Iterable[Workload]) -> tuple[Workl
     for workload in added:
         insort(found, workload, key=queue_order)
     return tuple(found)
-
-
-def _with(shapes: Mapping[Shape, ShapeCount], more: Iterable[Workload]) -> Mapping[Shape, ShapeCount]:
-    found: dict[Shape, ShapeCount] | None = None
-    for workload in more:
-        found = dict(shapes) if found is None else found
-        shape = shape_of(workload)
-        found[shape] = found.get(shape, ShapeCount((), workload)).with_one(workload)
-    return shapes if found is None else found
 
 
 def claims_in(world: World, tree_index: TreeIndex, now: datetime) -> dict[PreemptorId, OpenClaim]:

@@ -6,15 +6,16 @@ leaf's order, as long as each fits what is left of effectiveMin; claims are coun
 See docs/specification.md §3.4.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from shared.quota.measure.inputs.workload_set import NO_USE, ShapeCount, WorkloadSet, amounts_in
+from shared.quota.measure.inputs.shapes import NO_SHAPES, Shapes
+from shared.quota.measure.inputs.workload_set import NO_USE, WorkloadSet, amounts_in
 from shared.quota.measure.static.flavor_eligibility import FlavorEligibility, keys_of
 from shared.quota.measure.static.pod_set_choices import Counted, most_of, totals_of_each
-from shared.quota.model.eligibility import Shape, shape_of
-from shared.quota.model.workload import Flavors, PreemptorId, Workload
+from shared.quota.model.eligibility import shape_of
+from shared.quota.model.workload import Flavors, Workload
 from shared.resources import Amount, FlavorResource
 
 
@@ -42,16 +43,16 @@ class ClaimedWorkload(NamedTuple):
 class CountedPending(NamedTuple):
     """The pending workloads of one leaf that count at one moment."""
 
-    shapes: Mapping[Shape, ShapeCount]
+    shapes: Shapes
     """Preemptible workloads without a claim."""
     non_preemptible: Iterable[Workload]
     """Workloads that are not preemptible and have no claim, in the leaf's order."""
-    non_preemptible_shapes: Mapping[Shape, ShapeCount]
+    non_preemptible_shapes: Shapes
     """How many of `non_preemptible` there are of each shape."""
     claims: Iterable[ClaimedWorkload]
 
 
-NOTHING_COUNTED: Final = CountedPending({}, (), {}, ())
+NOTHING_COUNTED: Final = CountedPending(NO_SHAPES, (), NO_SHAPES, ())
 
 
 def sum_leaf(
@@ -59,7 +60,9 @@ def sum_leaf(
 ) -> dict[FlavorResource, LeafTotals]:
     """Sum the leaf's totals; only keys of which anything is used or requested."""
     counted = _Counted()
-    _count_shapes(waiting.shapes, eligibility, counted)
+    for keys, amounts, oldest in eligibility.counted_in(waiting.shapes):
+        for key, amount in zip(keys, amounts, strict=True):
+            counted.add(key, amount, oldest)
     _count_claims(waiting, eligibility, counted)
     _count_non_preemptible(workload_set, waiting, eligibility, counted)
     found = {}
@@ -83,32 +86,6 @@ class _Counted:
         oldest = self.oldest.get(key)
         if oldest is None or queued < oldest:
             self.oldest[key] = queued
-
-
-class _CountedAlike:
-    """The workloads that count in the same keys: what each shape counts, and when the oldest was queued."""
-
-    __slots__ = ("amounts", "keys", "oldest")
-
-    def __init__(self, keys: tuple[FlavorResource, ...], oldest: datetime) -> None:
-        self.keys = keys
-        self.oldest = oldest
-        self.amounts: list[Sequence[Amount]] = []
-
-
-def _count_shapes(shapes: Mapping[Shape, ShapeCount], eligibility: FlavorEligibility, counted: _Counted) -> None:
-    by_keys: dict[int, _CountedAlike] = {}
-    for shape, (queued, example) in shapes.items():
-        keys, amounts = eligibility.counted(shape, example)
-        found = by_keys.get(id(keys))
-        if found is None:
-            found = by_keys[id(keys)] = _CountedAlike(keys, queued[0])
-        elif queued[0] < found.oldest:
-            found.oldest = queued[0]
-        found.amounts.append(amounts if len(queued) == 1 else [len(queued) * amount for amount in amounts])
-    for found in by_keys.values():
-        for key, amount in zip(found.keys, map(sum, zip(*found.amounts, strict=True)), strict=True):
-            counted.add(key, amount, found.oldest)
 
 
 def _count_claims(waiting: CountedPending, eligibility: FlavorEligibility, counted: _Counted) -> None:
@@ -192,16 +169,3 @@ def _left(
     eligibility: FlavorEligibility,
 ) -> Amount:
     return eligibility.effective_min(key) - workload_set.use.get(key, NO_USE).non_preemptible - taken.get(key, 0)
-
-
-def without_preemptors(
-    shapes: Mapping[Shape, ShapeCount], preemptors: Mapping[PreemptorId, Workload]
-) -> Mapping[Shape, ShapeCount]:
-    """Return `shapes` without these workloads, which are among them."""
-    left = dict(shapes)
-    for preemptor in preemptors.values():
-        shape = shape_of(preemptor)
-        others = left.pop(shape).without_one(preemptor)
-        if others.queued:
-            left[shape] = others
-    return left

@@ -5,10 +5,13 @@ See docs/specification.md §3.4 and §6.6.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
 from itertools import chain, islice, tee
 from typing import NamedTuple
 
 from shared.api.core.placement import Placement
+from shared.quota.measure.inputs.shapes import Shapes, SomeShapes
 from shared.quota.measure.static.pod_set_choices import (
     MOST_ASSIGNMENTS,
     Counted,
@@ -79,10 +82,18 @@ class FlavorOffer:
 
 
 class CountedAmounts(NamedTuple):
-    """The keys in which workloads of one shape count, and how much of each; equal keys of one leaf are one object."""
+    """The keys in which workloads of one shape count, and how much of each; equal keys are mostly one object."""
 
     keys: tuple[FlavorResource, ...]
     amounts: tuple[Amount, ...]
+
+
+class CountedTogether(NamedTuple):
+    """What workloads that count in the same keys count of each together, and when the oldest of them was queued."""
+
+    keys: tuple[FlavorResource, ...]
+    amounts: tuple[Amount, ...]
+    oldest: datetime
 
 
 class FlavorEligibility:
@@ -92,9 +103,9 @@ class FlavorEligibility:
         "_asks_for_min",
         "_bound_of",
         "_counted",
+        "_counted_in",
         "_group",
         "_is_taken_over",
-        "_keys",
         "_known",
         "_largest",
         "_offer",
@@ -118,7 +129,8 @@ class FlavorEligibility:
         self._sets = codependent_sets(group.quotas)
         self._known: dict[tuple[Shape, bool], Options] = {}
         self._counted: dict[Shape, CountedAmounts] = {}
-        self._keys: dict[tuple[FlavorResource, ...], tuple[FlavorResource, ...]] = {}
+        self._counted_in: dict[int, tuple[SomeShapes, Sequence[CountedTogether]]] = {}
+        """identity of a part of the pending workloads -> that part, and what it counts; the latest parts only."""
         self._split: dict[tuple[str, ...], tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]] = {}
         """requested resources -> those of each codependent set, and those that no entry covers."""
 
@@ -142,7 +154,7 @@ class FlavorEligibility:
             found.alike, self._is_taken_over, found._is_taken_over = self.alike, True, True
             found._asks_for_min, found._largest = self._asks_for_min, dict(self._largest)
             found._known, found._counted = dict(self._known), dict(self._counted)
-            found._keys, found._split = self._keys, self._split
+            found._split, found._counted_in = self._split, self._counted_in
         return found
 
     def _holds(self, bound_of: Mapping[FlavorResource, Bound]) -> bool:
@@ -195,8 +207,31 @@ class FlavorEligibility:
         found = self._counted.get(shape)
         if found is None:
             keys, amounts = _counted(self._options_of(shape, example))
-            found = self._counted[shape] = CountedAmounts(self._keys.setdefault(keys, keys), amounts)
+            found = self._counted[shape] = CountedAmounts(_shared(keys), amounts)
         return found
+
+    def counted_in(self, shapes: Shapes) -> Sequence[CountedTogether]:
+        """Return what preemptible workloads of these shapes count; costs a look at the parts that are not known yet."""
+        known, self._counted_in = self._counted_in, {}
+        counted: list[CountedTogether] = []
+        for part in shapes.parts:
+            found = self._counted_in[id(part)] = known.get(id(part)) or (part, self._sum(part))
+            counted.extend(found[1])
+        return counted
+
+    def _sum(self, part: SomeShapes) -> Sequence[CountedTogether]:
+        by_keys: dict[int, tuple[CountedAmounts, list[Sequence[Amount]], list[datetime]]] = {}
+        for shape, (queued, example) in part.items():
+            counted = self.counted(shape, example)
+            _, amounts, oldest = by_keys.setdefault(id(counted.keys), (counted, [], []))
+            amounts.append(
+                counted.amounts if len(queued) == 1 else [len(queued) * amount for amount in counted.amounts]
+            )
+            oldest.append(queued[0])
+        return [
+            CountedTogether(counted.keys, tuple(map(sum, zip(*amounts, strict=True))), min(oldest))
+            for counted, amounts, oldest in by_keys.values()
+        ]
 
     def too_small(self, choice: FlavorSet, flavor: str) -> NodeShortage | None:
         """Why no node of the flavor takes one pod: by the set's resources, and those that no entry covers, together."""
@@ -283,6 +318,12 @@ class FlavorEligibility:
                 wanted, has = write_quantity(resource, requested), write_quantity(resource, max(0, most))
                 return f"requests {wanted} of {name}/{resource}, {limit} is {has}"
         return None
+
+
+@lru_cache(maxsize=1024)
+def _shared(keys: tuple[FlavorResource, ...]) -> tuple[FlavorResource, ...]:
+    """Return one object for equal keys."""
+    return keys
 
 
 def _counted(options: Options) -> CountedAmounts:

@@ -24,7 +24,7 @@ def test_smallest_requests_have_the_least_amount_of_each_key() -> None:
         "leaf a:gpu 9 | a:cpu 9", [*work, pending("leaf", 3, "w3")], (Flavor("a"),), capacity=((*A, 9), (*cpu, 9))
     )
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
-    assert classes.smallest == {(cpu, A): (2, 1), (A,): (3,)}
+    assert classes.known.smallest == {(cpu, A): (2, 1), (A,): (3,)}
 
 
 def test_workload_that_is_not_pending_has_the_class_that_it_would_wait_in() -> None:
@@ -61,7 +61,21 @@ def test_later_state_of_a_leaf_takes_over_the_classes_that_are_still_valid() -> 
         (longer, True),
         (too_small, False),
     ):
-        later = classes.after(leaf)
+        later = EquivalenceClasses(leaf, classes)
         assert (later.leaf is leaf, later.class_of(first) is own_class) == (True, is_kept)
         assert [later.class_of(each) for each in leaf.pending] == list(later.in_order)
     assert classes.leaf is snapshot.leaves["leaf"]
+
+
+@pytest.mark.parametrize(("number", "smallest"), [(63, 2), (64, 1)])
+def test_who_is_gone_is_in_the_bound_only_where_many_wait(number: int, smallest: int) -> None:
+    small, *others = [pending("leaf", 1, "small"), *(pending("leaf", 2, f"w{each}") for each in range(number))]
+    world = given("root 9\n  leaf 9", [small, *others])
+    snapshot = measure(world, NOW)
+    classes = EquivalenceClasses(snapshot.leaves["leaf"])
+    after_it = measure(world.with_changes([(small, None)]), NOW, snapshot).leaves["leaf"]
+    later = EquivalenceClasses(after_it, classes)
+    assert (classes.known.smallest, later.known.smallest) == ({(KEY,): (1,)}, {(KEY,): (smallest,)})
+    assert [later.class_of(each) for each in others] == [classes.class_of(each) for each in others]
+    emptied = EquivalenceClasses(measure(given("root 9\n  leaf 9", others), NOW).leaves["leaf"], later)
+    assert emptied.known.smallest == {(KEY,): (2,)}
