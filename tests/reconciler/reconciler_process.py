@@ -40,6 +40,8 @@ class Quotree:
     """Further settings of the election."""
     recording: Path | None = None
     """The folder that leaders record to."""
+    accounts: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of accounts."""
     module: str = "reconciler"
     """What is started."""
     runs: int = 0
@@ -121,6 +123,8 @@ class Quotree:
             "health": {"host": "127.0.0.1", "port": 0},
             "log": {"level": "info", "form": "text"},
         }
+        if self.accounts:
+            settings["accounts"] = dict(self.accounts)
         if self.recording is not None:
             settings["recording"] = {"enabled": True, "folder": str(self.recording)}
         config = self.folder / f"reconciler-{self.runs}.yaml"
