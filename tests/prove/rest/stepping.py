@@ -28,7 +28,7 @@ from tests.shared.quota.reference.usage_by_definition import asked
 PATIENCE = 150
 """Cycles after the last event in which a world must come to rest; time-outs and notices included."""
 TURN_RESTS = 3
-"""A world in which nothing changed at so many borders of rests of turns in a row is at rest: these go on endlessly."""
+"""A world in which nothing changed until after so many borders of rests of turns is at rest: these go on endlessly."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def live(world: ClosedWorld, limit: int = PATIENCE) -> Iterator[Cycle]:
             and not _will_finish(world, life)
         ):
             moments = [each for each in (plan.wake_at, plan.next_turn, plan.next_end) if each is not None]
-            is_of_a_rest = bool(moments) and min(moments) == snapshot.turns.next_change
-            rests_seen = rests_seen + 1 if is_of_a_rest else 0
+            # Between two such borders a grace period may pass, after which nothing changes either.
+            rests_seen += bool(moments) and min(moments) == snapshot.turns.next_change
             if not moments or rests_seen > TURN_RESTS:
                 return
             now = max(now, min(moments))
