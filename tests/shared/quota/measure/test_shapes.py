@@ -40,3 +40,10 @@ def test_one_of_many_sizes_is_counted_without_a_look_at_the_others() -> None:
     assert len(calls) < len(work)
     totals = changed.leaves["a"].totals[KEY]
     assert (totals.request, totals.waiting_since) == (sum(sizes[:-1]) + 7, after(-sizes[-2]))
+
+
+def test_shapes_lie_in_many_parts_only_where_they_are_many() -> None:
+    work = [pending("a", size, f"w{size}") for size in range(1, MOST_IN_ONE + 2)]
+    few = NO_SHAPES.after((each, 1) for each in work[:-1])
+    many = few.after([(work[-1], 1)])
+    assert (len(few.parts), len(many.parts), len(many.after([(work[0], -1)]).parts)) == (1, PARTS, PARTS)
