@@ -4,7 +4,9 @@ import ast
 
 import pytest
 
+from dev.mutants.__main__ import known_equivalents
 from dev.mutants.mutations import count_sites, mutant
+from tests.project.repository import ROOT
 
 SOURCE = "def f(a, b):\n    if a < b and not b:\n        return a + b\n    return a - b\n"
 
@@ -47,3 +49,9 @@ def test_code_of_a_mutant_is_its_outermost_function_with_the_change() -> None:
 
     changed.__code__ = one.code("c.py")
     assert [changed(a) for a in (1, 2, 3)] == [True, True, False]
+
+
+@pytest.mark.parametrize("named", known_equivalents())
+def test_line_of_a_mutant_that_changes_nothing_is_there(named: str) -> None:
+    path, _, text = named.split(": ", 2)
+    assert text in {line.strip().replace("|", "/") for line in (ROOT / path).read_text().splitlines()}

@@ -5,9 +5,10 @@ from datetime import datetime
 
 import pytest
 
-from shared.quota.decide.state.equivalence import EquivalenceClasses
+from shared.quota.decide.state.equivalence import EquivalenceClasses, KnownClasses
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.workload import Workload
 from shared.resources import FlavorResource
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import given
@@ -45,6 +46,29 @@ def test_who_was_queued_at_the_moment_itself_holds_back_those_behind(
     )
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
     assert [place for place, _, _ in classes.in_turn(held_back_from)] == places
+
+
+def test_only_a_choice_among_several_flavors_at_once_is_not_simple() -> None:
+    keys = (("a", "gpu", 9), ("b", "gpu", 9), ("c", "cpu", 9))
+    both = {"gpu": 1, "cpu": 1}
+    work = [pending("leaf", both, "chooses"), pending("leaf", 1, "alone")]
+    world = given("leaf a:gpu 9 | b:gpu 9 | c:cpu 9", work, tuple(map(Flavor, "abc")), capacity=keys)
+    classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
+    assert [classes.class_of(each).is_simple for each in work] == [False, True]
+    assert (classes.known.startable, classes.known.non_simple) == (2, 2)
+
+
+def test_what_requests_nothing_is_blocked_by_no_flavor() -> None:
+    keys = (("a", "gpu", 9), ("b", "gpu", 9))
+    work = [pending("leaf", 1, "takes"), pending("leaf", {}, "takes-nothing")]
+    flavors = (Flavor("a"), Flavor("b"))
+
+    def known(workloads: list[Workload]) -> KnownClasses:
+        world = given("leaf a:gpu 9 | b:gpu 9", workloads, flavors, capacity=keys)
+        return EquivalenceClasses(measure(world, NOW).leaves["leaf"]).known
+
+    assert [known(work[:1]).all_blocked(blocked) for blocked in ({"a"}, {"a", "b"})] == [False, True]
+    assert not known(work).all_blocked({"a", "b"})
 
 
 def test_later_state_of_a_leaf_takes_over_the_classes_that_are_still_valid() -> None:
