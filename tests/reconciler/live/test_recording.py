@@ -3,7 +3,9 @@
 import json
 import time
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from click.testing import CliRunner
@@ -30,6 +32,45 @@ def order(workloads: list[dict[str, Any]], source: str) -> list[tuple[str, str]]
         for at in each[source][what]
     ]
     return [(what, name) for _, what, name in sorted(events)]
+
+
+def events(workloads: list[dict[str, Any]], source: str) -> dict[tuple[str, str, int], datetime]:
+    """When each workload was started and evicted for which time."""
+    return {
+        (each["workload"], what, number): datetime.fromisoformat(at)
+        for each in workloads
+        for what in ("starts", "evictions")
+        for number, at in enumerate(each[source][what])
+    }
+
+
+def test_every_start_and_eviction_of_a_crowded_run_comes_again_in_the_same_order(q: Quotree, tmp_path: Path) -> None:
+    q.recording = tmp_path / "logs"
+    q.lead()
+    q.group("root", quotas=[quota(max="12")])
+    for leaf in ("vision", "nlp"):
+        q.group(leaf, quotas=[quota(min="6")])
+    q.known("nlp")
+    wait_for(lambda: q.metric("quotree_recording_lines_total") > 0, "it records", LONG)
+    dice = Random(1)
+    for number in range(40):
+        # First one leaf borrows nearly all, then the other one takes its min back.
+        leaf = dice.choice(("vision", "vision", "vision", "nlp") if number < 20 else ("nlp", "nlp", "nlp", "vision"))
+        q.job(f"{leaf}-{number}", leaf, str(dice.choice((1, 2, 3))), run_for=f"{dice.randint(2, 6)}s")
+        if number == 30:
+            q.group("root", quotas=[quota(max="15")])
+        time.sleep(0.3)
+    wait_for(lambda: all(map(finished, q.jobs().values())), "all end", LONG)
+    time.sleep(1)
+    q.group("root", quotas=[quota(max="16")])  # the log ends later than the replay of what it says
+    time.sleep(2)
+    assert q.stop() == 0
+    workloads = replayed(q.recording)
+    recorded, again = events(workloads, "recorded"), events(workloads, "replayed")
+    assert recorded.keys() == again.keys()
+    assert len(recorded) > 40, "nothing was evicted"
+    in_order = sorted((at, again[event]) for event, at in recorded.items())
+    assert all(first[1] <= second[1] for first, second in pairwise(in_order))
 
 
 def test_a_recording_over_a_killed_leader_replays_as_it_was(q: Quotree, tmp_path: Path) -> None:
