@@ -30,8 +30,8 @@ UNUSED_FLAVOR: Object = {
     "metadata": {"name": "rights"},
     "spec": {"nodeLabels": {"rights": "none"}},
 }
-# What every authenticated account may do, by Kubernetes' own default roles.
-OF_ALL_USERS = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
+# What every authenticated account may do, and since Kubernetes 1.37 every service account, by its own default roles.
+OF_ALL_USERS = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews", "clustertrustbundles"}
 
 
 @pytest.fixture(scope="module")
