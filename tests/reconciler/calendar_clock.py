@@ -20,7 +20,7 @@ Steps = Sequence[tuple[float, float]]
 
 
 def ahead_at(moment: datetime, steps: Steps) -> timedelta:
-    """By how much the clock was ahead at that real moment."""
+    """Return by how much the clock was ahead at that real moment."""
     return timedelta(seconds=[ahead for since, ahead in steps if since <= moment.timestamp()][-1])
 
 

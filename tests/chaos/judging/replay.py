@@ -146,7 +146,7 @@ class Replay:
         return set(self._pods_of.get(account_key(owner), ()))
 
     def pods_before(self, owner: Job | KindObject) -> set[str]:
-        """Those of its pods that were there before its latest version was stored."""
+        """Return its pods that were there before its latest version was stored."""
         latest = self._stored_at[owner.metadata.uid]
         return {pod for pod in self.pods_of(owner) if self._stored_at[pod] <= latest}
 

@@ -39,14 +39,19 @@ def test_sound_history_has_no_violation(history: WrittenHistory) -> None:
     assert found.evictions == {"ns/borrower": 1}
 
 
-def test_start_while_a_pod_of_the_previous_run_exists_is_reported(history: WrittenHistory) -> None:
-    history.evict("borrower", by="lender")
+def show_as_stopped(history: WrittenHistory) -> None:
+    """Let the borrower's status count no pods, though one of them exists."""
     history.observe(
         "borrower",
         history.job("borrower", suspend=True, annotations=history.last_annotations),
         "controller",
         by_status=True,
     )
+
+
+def test_start_while_a_pod_of_the_previous_run_exists_is_reported(history: WrittenHistory) -> None:
+    history.evict("borrower", by="lender")
+    show_as_stopped(history)
     history.start("borrower")
     assert rules(history) == [("StartedTwice", "ns/borrower")]
 
@@ -72,12 +77,7 @@ def test_pods_of_a_start_that_the_log_lacks_are_not_of_a_previous_run(history: W
 
 def test_start_that_the_log_lacks_while_a_pod_of_the_previous_run_exists_is_reported(history: WrittenHistory) -> None:
     history.evict("borrower", by="lender")
-    history.observe(
-        "borrower",
-        history.job("borrower", suspend=True, annotations=history.last_annotations),
-        "controller",
-        by_status=True,
-    )
+    show_as_stopped(history)
     history.start("borrower", "controller", by_status=True)
     assert rules(history) == [("StartedTwice", "ns/borrower")]
 

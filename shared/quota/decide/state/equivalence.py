@@ -14,7 +14,7 @@ from shared.quota.model.workload import Workload
 from shared.resources import Amount, keys_in
 
 _ONE_GONE_OF: Final = 64
-"""Of so many workloads that wait, one more is kept that is gone: finding out who is gone costs a look at each."""
+"""For so many workloads that wait, one that is gone is kept: finding out who is gone costs a look at each."""
 
 
 LeastAmounts = Mapping[Keys, tuple[Amount, ...]]
@@ -127,7 +127,7 @@ class EquivalenceClasses:
         """`previous`: the classes of an earlier state of the leaf, which are taken over if they are still valid."""
         self.leaf: LeafSnapshot = leaf
         self.known: KnownClasses
-        """Of the workloads, and where very many wait also of some that are gone: what it says of all is a bound."""
+        """Has the workloads, and where very many wait some that are gone: what it says of all is a bound."""
         if previous is None or previous.leaf.eligibility.alike is not leaf.eligibility.alike:
             self.known = KnownClasses({}, ())
         else:

@@ -49,7 +49,7 @@ class AccountBook:
         self._ended: dict[StartKey, int] = {}
         """When starts ended that are not added up yet: what else such a start leaves goes on from there."""
         self._beside: dict[str, Beside] = {}
-        """By parent, since the last edit of the tree or sum."""
+        """parent → what it has that its children have not; empty after each sum and edit of the tree."""
 
     def finish(self, uid: str, end: datetime) -> None:
         """Set when the Job with this uid finished, before the world in which it is gone is counted."""

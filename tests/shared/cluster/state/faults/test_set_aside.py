@@ -215,7 +215,7 @@ def test_each_new_fault_causes_a_cycle_that_tells_it(state: ClusterState) -> Non
 
 
 def test_a_tree_is_measured_once_to_find_the_workload_at_fault() -> None:
-    """Of 2,000 groups that takes half a second, and a search takes a dozen steps."""
+    """Measuring 2,000 groups takes half a second, and a search takes a dozen steps."""
     known = world("root 8\n  a 4\n  b 4", [pending("a", 1, f"old-{number}") for number in range(8)])
     bad = pending("b", 1, "bad")
     new = known.with_changes((None, each) for each in (*(pending("a", 1, f"new-{n}") for n in range(20)), bad))
