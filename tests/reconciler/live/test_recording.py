@@ -17,7 +17,7 @@ LONG = 120.0
 
 
 def replayed(folder: Path) -> list[dict[str, Any]]:
-    result = CliRunner().invoke(replay.command, [str(folder), "--gather", "50ms", "-o", "json"])
+    result = CliRunner().invoke(replay.command, [str(folder), "-o", "json"])
     assert result.exit_code == 0, result.output
     found: list[dict[str, Any]] = json.loads(result.stdout)["workloads"]
     return found

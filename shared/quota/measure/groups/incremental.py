@@ -44,7 +44,7 @@ def compute_measurement(leaf_snapshots: LeafSnapshots, previous: Measurement | N
     written: set[str] = set()
     known = previous.numbers if previous is not None else {}
     keys = touched.keys() | totals.keys() | system.keys() | past_use.keys() | _changed_runtimes(static, previous)
-    for key in keys:
+    for key in sorted(keys):  # what walks over a group's keys does so in the same order in every process
         column = Column(static.tree_index, key, world.past_use, known)
         column.mark(touched.get(key, ()))
         column.mark_past_use(past_use.get(key, ()))
