@@ -1,9 +1,11 @@
-"""YuniKorn's queues, from its ConfigMap: guaranteed is min, max is max, maxapplications a max of workloads.
+"""YuniKorn's queues, from its ConfigMap or the file in it: guaranteed is min, max is max.
 
-A queue is named by its path. Where users have limits they take turns: no amount is any one user's here.
+`maxapplications` is a max of workloads. A queue is named by its path; its group has a name that an object may have:
+`last_resort` becomes `last-resort`. Where users have limits they take turns: no amount is any one user's here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -22,6 +24,7 @@ DIALECT: Final = Dialect(
     prefixes=("yunikorn.apache.org/",),
     schedulers=frozenset({"yunikorn"}),
 )
+_NAME: Final = "yunikorn-configs"
 _ROOT: Final = "root"
 _APPLICATIONS: Final = "maxapplications"
 _NAMES: Final = {"vcore": "cpu"}
@@ -35,6 +38,28 @@ _LOSSES: Final = {
     _LIMITS: "are left out: limits of groups of users have no counterpart; who needs one needs a leaf of its own",
     "childtemplate": "is left out: groups are not made of themselves",
 }
+
+
+def read_yunikorn(files: Sequence[str]) -> tuple[list[Manifest], list[str]]:
+    """Return what stands in those files that are a `queues.yaml`, as the ConfigMap it is for, and the other files."""
+    found = {file: text for file in files if (text := _partitions_in(Path(file))) is not None}
+    of_files = [Manifest("ConfigMap", "v1", _NAME, None, {"data": {KEY: found[each]}}, each, 1, "") for each in found]
+    return of_files, [each for each in files if each not in found]
+
+
+def _partitions_in(file: Path) -> str | None:
+    """Return the text of a file that begins with the partitions, or with `queues.yaml:` and their text below."""
+    if not file.is_file():
+        return None
+    try:
+        text = file.read_text()
+        found = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
+        return None
+    if not isinstance(found, dict) or "kind" in found:
+        return None
+    below = found.get(KEY)
+    return text if "partitions" in found else below if isinstance(below, str) else None
 
 
 def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:
@@ -73,7 +98,8 @@ def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedPare
         _note_losses(manifest, ".".join(path), queue, made)
         if len(path) == 1:
             continue
-        draft = made.add_group(manifest, path[-1] if last.count(path[-1]) == 1 else "-".join(path[1:]), "queue")
+        name = path[-1] if last.count(path[-1]) == 1 else "-".join(path[1:])
+        draft = made.add_group(manifest, name.lower().replace("_", "-"), "queue")
         _set_amounts(manifest, ".".join(path), draft, queue.get("resources") or {})
         if queue.get(_APPLICATIONS):
             most = read_one(manifest, f"data[{KEY}] {'.'.join(path)}", WORKLOAD_COUNT, queue[_APPLICATIONS])

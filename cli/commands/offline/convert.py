@@ -18,7 +18,7 @@ from cli.convert.runai import convert_runai, read_runai
 from cli.convert.slurm.accounts import convert_slurm
 from cli.convert.slurm.records import read_slurm
 from cli.convert.volcano.queues import convert_queues
-from cli.convert.yunikorn import convert_yunikorn
+from cli.convert.yunikorn import convert_yunikorn, read_yunikorn
 from cli.read.manifests import read_manifests
 from cli.read.options import file_arguments
 from cli.render.data import print_data
@@ -43,16 +43,17 @@ def command(files: tuple[str, ...], strict: bool, output: Literal["yaml", "json"
     """Print the quota objects in FILES (files, folders, or - for standard input) as objects of Quotree.
 
     Reads ResourceFlavors, Cohorts, ClusterQueues, LocalQueues, WorkloadPriorityClasses and labelled workloads of Kueue,
-    ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano and KAI, the ConfigMap of YuniKorn,
-    ResourceQuotas, departments and projects as Run:ai's API lists them, and what Slurm's sacctmgr prints (`dump`, and
-    `show assoc` and `show qos` with --parsable2) and its `scontrol show partition` and `show node`. What cannot be
-    carried over, and what behaves differently, is listed on standard error, with file and line; then what `quotree
-    check` says of the result, and which of its workloads would not start. Exit code 1 when the result is not
-    legal, 2 when a file cannot be read, when one object is written twice, or when there is nothing to convert.
+    ElasticQuotas of Koordinator and scheduler-plugins, Queues of Volcano and KAI, the ConfigMap of YuniKorn or the
+    queues.yaml in it, ResourceQuotas, departments and projects as Run:ai's API lists them, and what Slurm's sacctmgr
+    prints (`dump`, and `show assoc` and `show qos` with --parsable2) and its `scontrol show partition` and `show node`.
+    What cannot be carried over, and what behaves differently, is listed on standard error, with file and line; then
+    what `quotree check` says of the result, and which of its workloads would not start. Exit code 1 when the result is
+    not legal, 2 when a file cannot be read, when one object is written twice, or when there is nothing to convert.
     """
     slurm, others = read_slurm(files)
     runai, others = read_runai(others)
-    manifests = read_manifests(others)
+    queues, others = read_yunikorn(others)
+    manifests = [*queues, *read_manifests(others)]
     made = Conversion()
     if output == "kueue-workloads":
         _print(workloads_of_running(manifests, made), made)

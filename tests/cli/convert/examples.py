@@ -48,10 +48,10 @@ def _is_template(file: Path) -> bool:
 def converted(file: Path, beside: Path | None) -> tuple[Outcome, str]:
     """Convert one file, with the other one if it has workloads but no queues; return what the output says of it."""
     alone = _converted(file)
-    if beside is None or alone[0] is not Outcome.NO_WORKLOAD:
+    if beside is None or alone[0] not in (Outcome.NO_WORKLOAD, Outcome.NOTHING):
         return alone
     together = _converted(beside, file)
-    return alone if together[0] is Outcome.REFUSED else together
+    return alone if together[0] in (Outcome.REFUSED, Outcome.NO_WORKLOAD) else together
 
 
 def _converted(*files: Path) -> tuple[Outcome, str]:

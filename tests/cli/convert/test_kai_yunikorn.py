@@ -1,6 +1,9 @@
-"""KAI's Queues and YuniKorn's ConfigMap become legal trees with the same numbers."""
+"""KAI's Queues, and YuniKorn's ConfigMap and its file, become legal trees with the same numbers."""
 
+import textwrap
 from pathlib import Path
+
+import pytest
 
 from tests.cli.convert.converting import Converted
 
@@ -130,3 +133,23 @@ def test_limit_of_groups_of_users_is_named_as_lost(tmp_path: Path) -> None:
 def test_config_that_is_no_list_of_partitions_is_an_error(tmp_path: Path) -> None:
     problem = str(Converted(tmp_path, YUNIKORN.replace("partitions:", "parts:")).problem)
     assert "ConfigMap/yunikorn/yunikorn-configs data[queues.yaml]: is no list of partitions with queues" in problem
+
+
+@pytest.mark.parametrize("head", ["", "queues.yaml: |\n"])
+def test_queues_yaml_is_read_by_itself(tmp_path: Path, head: str) -> None:
+    in_map = Converted(tmp_path, YUNIKORN)
+    lines = YUNIKORN.partition("queues.yaml: |\n")[2].removesuffix("---\n")
+    alone = Converted(tmp_path, head + (lines if head else textwrap.dedent(lines)))
+    assert alone.documents == in_map.documents
+    texts = [[each.partition("queues.yaml]: ")[2] for each in made.notes] for made in (alone, in_map)]
+    assert texts[0] == texts[1]
+
+
+def test_a_queue_gets_a_name_that_an_object_may_have(tmp_path: Path) -> None:
+    made = Converted(
+        tmp_path,
+        YUNIKORN.replace("name: sci", "name: Last_Resort") + POD % ("queue: root.Last_Resort.batch", "yunikorn"),
+    )
+    assert {each.name for each in made.groups()} == {"eng", "eng-batch", "last-resort", "last-resort-batch"}
+    assert made.of_kind("Pod")[0]["metadata"]["labels"] == {"quotree.dev/group": "last-resort-batch"}
+    assert made.check(tmp_path)[0] == 0
