@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from tests.project.repository import ROOT
 
-MODULES: Final = ("reconciler.app", "webhook.app", "kubernetes_asyncio", "uvloop")
+MODULES: Final = ("reconciler.app", "webhook.app", "shared.kube.connect.credentials_library", "uvloop")
 PATIENCE: Final = 120.0
 
 

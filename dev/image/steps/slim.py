@@ -1,7 +1,7 @@
 """Takes out of the installed packages what no process of the image imports.
 
 Half of it is the generated part of kubernetes_asyncio, one module per kind of object: only its reading of kubeconfigs
-is used (`shared.kube.access`). Its packages are left importable by an `__init__` that imports just that.
+is used (`shared.kube.connect.credentials_library`), which imports none of it.
 """
 
 import shutil
@@ -16,20 +16,11 @@ GENERATED = (
     "kubernetes_asyncio/utils",
     "kubernetes_asyncio/watch",
 )
-REWRITTEN = {
-    "kubernetes_asyncio/__init__.py": "",
-    "cel/__init__.py": "",
-    "kubernetes_asyncio/client/models/__init__.py": "",
-    "kubernetes_asyncio/client/__init__.py": (
-        "from kubernetes_asyncio.client.configuration import Configuration as Configuration\n"
-        "from kubernetes_asyncio.client.api_client import ApiClient as ApiClient\n"
-    ),
-}
 # Sources of compiled modules, type stubs, tests, what zstandard is for PyPy: nothing imports them at run time.
 FILES = ("*.pyx", "*.pxd", "*.pxi", "*.pyi", "*.c", "*.h", "*_test.py", "py.typed", "zstandard/*cffi*")
 FOLDERS = ("tests", "testing", "test")
 # What the command line of the package `cel` needs, which is not
-# called: of that package only its compiled module is loaded (`shared.kinds.expressions`).
+# called: of that package only its compiled module is loaded (`shared.kinds.expressions`), once its `__init__` is empty.
 UNUSED = (
     "annotated_doc", "annotated_types", "prompt_toolkit", "pydantic", "pydantic_core", "shellingham",
     "typer", "typing_inspection", "wcwidth",
@@ -47,9 +38,7 @@ def packages(folder: Path) -> None:
                 f"{name} is not in {folder}: bring dev/image/steps/slim.py up to the locked packages"
             )
         shutil.rmtree(folder / name)
-    for name, text in REWRITTEN.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    (folder / "cel/__init__.py").write_text("")
     for lexer in (folder / LEXERS).glob("*.py"):
         if lexer.name not in LEXERS_KEPT:
             lexer.unlink()

@@ -1,8 +1,8 @@
 """Credentials, TLS and proxy of a request, as the kubeconfig or service account gives them.
 
-kubernetes_asyncio reads kubeconfigs, service accounts, exec plugins and OIDC; it is imported here alone, and only when
-a connection is made, because importing it takes half a second. Its typed client, Watch and LeaderElection are not
-used: they decode fifty times slower, hang on a silent peer, and let two leaders live.
+kubernetes_asyncio reads kubeconfigs, service accounts, exec plugins and OIDC; it is imported only when a connection is
+made, and of it only that (`credentials_library`). Its typed client, Watch and LeaderElection are not used: they decode
+fifty times slower, hang on a silent peer, and let two leaders live.
 """
 
 import os
@@ -21,7 +21,7 @@ from shared.kube.connect.kubeconfig import Chosen
 from shared.kube.errors import ConnectionProblem
 
 if TYPE_CHECKING:
-    from kubernetes_asyncio.client import Configuration
+    from shared.kube.connect.credentials_library import Configuration
 
 
 class ConnectionSettings(msgspec.Struct, frozen=True, rename="camel"):
@@ -48,8 +48,12 @@ class Access:
 
 
 async def read_access(settings: ConnectionSettings, chosen: Chosen | None, previous: Access | None) -> Access:
-    from kubernetes_asyncio.client import Configuration
-    from kubernetes_asyncio.config import ConfigException, load_incluster_config, load_kube_config
+    from shared.kube.connect.credentials_library import (
+        ConfigException,
+        Configuration,
+        load_incluster_config,
+        load_kube_config,
+    )
 
     configuration = Configuration()
     origin = chosen.origin if chosen else f"service account {settings.service_account}"

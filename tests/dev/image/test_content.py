@@ -51,7 +51,7 @@ def test_imports_inside_functions_are_checked(tmp_path: Path) -> None:
 
 
 def test_slimming_keeps_used_files_and_reports_missing_ones(tmp_path: Path) -> None:
-    for name in (*slim.GENERATED, *slim.UNUSED, slim.LEXERS, "aiohttp/tests"):
+    for name in (*slim.GENERATED, *slim.UNUSED, slim.LEXERS, "aiohttp/tests", "cel"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "tzdata/zoneinfo/Europe").mkdir(parents=True)
     zone = f"tzdata/zoneinfo/{check.ZONE}"  # `accounts.timeZone` can name it
@@ -64,11 +64,8 @@ def test_slimming_keeps_used_files_and_reports_missing_ones(tmp_path: Path) -> N
     assert left == [
         "aiohttp/web.py",
         "cel/__init__.py",
-        "kubernetes_asyncio/__init__.py",
-        "kubernetes_asyncio/client/__init__.py",
-        "kubernetes_asyncio/client/models/__init__.py",
         "pygments/lexers/python.py",
         zone,
     ]
-    with pytest.raises(FileNotFoundError, match=r"kubernetes_asyncio/client/api is not in"):
+    with pytest.raises(FileNotFoundError, match=r"kubernetes_asyncio/client/models is not in"):
         slim.packages(tmp_path)
