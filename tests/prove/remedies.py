@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from random import Random
 
+from shared.api.names import WORKLOAD_COUNT
 from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
@@ -26,6 +27,7 @@ from shared.quota.model.workload import Workload
 from shared.quota.outlook.advise.json_output import remedy_as_data
 from shared.quota.outlook.advise.remedies import advise
 from shared.quota.outlook.advise.remedy import Remedy, RemedyAction
+from shared.quota.outlook.advise.search import keys_of
 from shared.quota.outlook.explain.explanation import WorkloadExplanation, explain
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate import run as simulate
@@ -38,6 +40,7 @@ from tests.shared.quota.reference.inputs import EPOCH
 NUMBERS = frozenset(
     {RemedyAction.RAISE_MIN, RemedyAction.RAISE_MAX, RemedyAction.ADD_CAPACITY, RemedyAction.RAISE_LENDING_LIMIT}
 )
+LIMITS = NUMBERS | {RemedyAction.RAISE_BUDGET, RemedyAction.RESUME, RemedyAction.ADD_NODE}
 
 
 def drawn(seed: int) -> World:
@@ -226,6 +229,13 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
         smaller = range(1, remedy.by) if is_least else ()
         if any(starts(done(given, workload, remedy, less), workload, EPOCH) for less in smaller):
             yield f"not minimal: {message}"
+        if remedy.also:
+            yield from (f"not minimal: {message}, but {each}" for each in _smaller(given, workload, remedy))
+    yield from _left_out(given, workload, remedies)
+
+
+def _left_out(given: World, workload: Workload, remedies: tuple[Remedy, ...]) -> Iterator[str]:
+    """Yield changes that would do, of which no remedy says anything."""
     with_larger = edited(replace(given, spent={}), given.written or given.tree)
     named = {each.do for remedy in remedies for each in (*remedy.also, remedy)}
     if RemedyAction.RAISE_BUDGET not in named and starts(with_larger, workload, EPOCH):
@@ -237,6 +247,39 @@ def _wrong(given: World, explanation: WorkloadExplanation, remedies: tuple[Remed
         would_do = any(starts(done(given, workload, each), workload, EPOCH) for each in some)
         if would_do and (flavor, resource) not in listed:
             yield f"left out: {workload.key}: more of {flavor}/{resource}"
+    if not named & LIMITS and starts(_with_all_raised(given, workload), workload, EPOCH):
+        yield f"left out: {workload.key}: larger limits and more capacity"
+
+
+def _smaller(given: World, workload: Workload, remedy: Remedy) -> Iterator[str]:
+    """Yield amounts of a remedy with several that could be less by one, and still do at once and in steps."""
+    parts: list[Remedy] = [*remedy.also, remedy]
+    if not all(each.do in NUMBERS and each.is_sure for each in parts):
+        return
+    if all(each.do is RemedyAction.RAISE_MIN for each in parts):
+        return  # each parent's min grows by what its children's sum then exceeds it
+    for place, each in enumerate(parts):
+        smaller = parts.copy()
+        smaller[place] = replace(each, by=each.by - 1)
+        less = replace(smaller[-1], also=tuple(smaller[:-1]))
+        if (
+            each.by > 1
+            and starts(done(given, workload, less), workload, EPOCH)
+            and starts_in_steps(given, workload, less)
+        ):
+            yield f"{each.do} of {each.group or 'capacity'} by {each.by - 1} would do"
+
+
+def _with_all_raised(of: World, waits: Workload) -> World:
+    """The world with much more of all that the workload could take, and larger maxes on its path."""
+    for flavor, resource in keys_of(of.tree, waits):
+        if resource != WORKLOAD_COUNT:
+            of = done(of, waits, Remedy(RemedyAction.ADD_CAPACITY, flavor=flavor, resource=resource, by=60))
+        for group in of.tree.path(waits.group):
+            entry = of.tree[group].entry(flavor)
+            if entry is not None and resource in entry.max:
+                of = done(of, waits, Remedy(RemedyAction.RAISE_MAX, group, flavor, resource, by=60))
+    return of
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Remedies that add capacity: an amount of one key, of several keys of a flavor together, or whole nodes."""
+"""Remedies that add capacity: an amount of one key, of several keys and with larger maxes together, or whole nodes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from shared.api.names import WORKLOAD_COUNT
+from shared.api.names import COUNTS, WORKLOAD_COUNT
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.static.capacity import FlavorMatcher, with_default_flavor
 from shared.quota.model.node import ClusterNode
@@ -13,12 +13,24 @@ from shared.quota.model.settings import CapacitySource
 from shared.quota.model.tree import ROOT
 from shared.quota.outlook.advise import changes
 from shared.quota.outlook.advise.remedy import Remedy, RemedyAction, raise_by
-from shared.quota.outlook.advise.search import Search
+from shared.quota.outlook.advise.search import Search, WorldChange
 from shared.quota.outlook.advise.smallest import SmallestNumber
+from shared.quota.outlook.advise.steps import LIMITS, steps_of
 from shared.resources import Amount, FlavorResource
 
 MOST_NODES: Final = 16
-NOTHING: Final[Mapping[FlavorResource, Amount]] = {}
+
+
+class Limit(NamedTuple):
+    """What can be raised, by which action: a group's min or max for one key; without a group, the capacity."""
+
+    do: RemedyAction
+    group: str
+    key: FlavorResource
+
+
+Raises = Mapping[Limit, SmallestNumber]
+"""Limit → by how much it is raised, in the order in which that is done."""
 
 
 class CapacityRemedies:
@@ -30,79 +42,92 @@ class CapacityRemedies:
     def alone(self) -> Iterator[Remedy]:
         """Add more of its own keys, or of keys that others would take."""
         for key in (*self._capacity_keys(), *self._other_capacity_keys()):
-            found = self._search.smallest_of(key, partial(self._with_one_more, others=NOTHING, key=key))
+            found = self._search.smallest_of(key, partial(self._with_more, key=key))
             if found is not None:
                 yield self._capacity(key, found)
 
-    def together(self) -> Iterator[Remedy]:
-        """Add more of several resources of one flavor at once, each as little as the others allow."""
-        for flavor in dict.fromkeys(key.flavor for key in self._capacity_keys()):
-            most = {key: self._search.most(key) for key in self._capacity_keys() if key.flavor == flavor}
-            if len(most) > 1 and self._search.starts(partial(self._with_more, amounts=most)):
-                first, *rest = self._least(most)
-                yield replace(first, also=(*first.also, *rest))
+    def together(self, limits: Sequence[Limit]) -> Iterator[Remedy]:
+        """Raise several of these limits, and of capacities, each as little as the others allow.
 
-    def with_larger_maxes(self) -> Iterator[Remedy]:
-        """Raise every max on the path that is below the request, and add what the cluster lacks then."""
-        for flavor in dict.fromkeys(key.flavor for key in self._search.keys):
-            keys = [key for key in self._search.keys if key.flavor == flavor]
-            raised = self._larger_maxes(keys)
-            if not raised:
-                continue
-            if self._search.starts(partial(_with_maxes, raised=raised)):
-                yield replace(raised[-1], also=tuple(raised[:-1]))
-                continue
-            for key in self._capacity_keys():
-                both = partial(self._with_maxes_and_more, raised=raised, key=key)
-                found = self._search.smallest_of(key, both) if key in keys else None
-                if found is not None:
-                    more = self._capacity(key, found)
-                    yield replace(more, also=(*more.also, *raised))
+        They are of one flavor, with the counts of workloads; if there is no such remedy, of all flavors.
+        """
+        every = [*limits, *(Limit(RemedyAction.ADD_CAPACITY, "", key) for key in reversed(self._capacity_keys()))]
+        flavors = dict.fromkeys(each.key.flavor for each in every if each.key.flavor != COUNTS)
+        of_one = [[each for each in every if each.key.flavor in (flavor, COUNTS)] for flavor in flavors]
+        found = [each for each in map(self._least, of_one) if each is not None]
+        if not found and len(flavors) > 1:
+            found = [each for each in (self._least(every),) if each is not None]
+        yield from found
 
-    def _larger_maxes(self, keys: Iterable[FlavorResource]) -> list[Remedy]:
-        """Return by how much each max on the path is to be raised, from the top down."""
-        search, found = self._search, list[Remedy]()
-        world = search.world
-        for group in reversed(changes.path_below_root(world, search.workload.group)):
-            for key in keys:
-                most = changes.max_of(changes.with_amounts(world)[group], key)
-                short = search.workload.request.get(key.resource, 0) - most
-                changed = changes.with_raised_max(world, short, group, key) if most and short > 0 else None
-                if changed is not None:
-                    world = changed
-                    found.append(raise_by(RemedyAction.RAISE_MAX, group, key, SmallestNumber(short)))
-        return found
+    def limits(self) -> Sequence[Limit]:
+        """Return every max on the workload's path that is written, and every min if it counts, from root's down."""
+        workload, world = self._search.workload, self._search.world
+        path, below = world.tree.path(workload.group), changes.path_below_root(world, workload.group)
+        groups = {RemedyAction.RAISE_MAX: path, RemedyAction.RAISE_MIN: () if workload.preemptible else below}
+        found = (
+            Limit(do, group, key)
+            for do, names in groups.items()
+            for group in reversed(names)
+            for key in self._search.keys
+        )
+        return [each for each in found if self._highest(each) > 0]
 
-    def _least(self, enough: Mapping[FlavorResource, Amount]) -> Iterator[Remedy]:
-        """Take away from what is more than enough of all keys, one after another, what is not needed."""
-        left = dict(enough)
-        for key in enough:
-            del left[key]
-            found = None
-            if not self._search.starts(partial(self._with_more, amounts=left)):
-                found = self._search.smallest_of(key, partial(self._with_one_more, others=left, key=key))
-            if found is not None:
-                left[key] = found.number
-                yield self._capacity(key, found)
+    def _least(self, limits: Sequence[Limit]) -> Remedy | None:
+        """Take away from what is more than enough what is not needed; None where all of them do not do."""
+        enough = {each: SmallestNumber(self._highest(each)) for each in limits}
+        if len(enough) < 2 or not self._starts_at_once(enough):
+            return None
+        # Capacity costs most, so it is the first to be left out.
+        for each in reversed(limits):
+            fewer = {limit: by for limit, by in enough.items() if limit != each}
+            if fewer and self._starts_at_once(fewer):
+                enough = fewer
+        # From the leaf up, as a parent promises what its children do. Capacity comes last: while there is room enough,
+        # a limit is raised by no more than what it lacks.
+        of_groups = [each for each in reversed(enough) if each.group]
+        for each in [*of_groups, *(each for each in enough if not each.group)]:
+            most = enough[each].number
+            found = self._search.smallest_in_steps(each.key, partial(self._steps, enough, each), most)
+            if found is None:
+                return None
+            enough = enough | {each: found}
+        return self._remedy(enough)
 
-    def _with_more(self, world: World, amounts: Mapping[FlavorResource, Amount]) -> World:
-        """Increase the capacity by these amounts, and root's max where it would be the limit."""
-        for key, by in amounts.items():
-            capped = self._capped(key, by)
-            raised = changes.with_raised_max(world, capped, ROOT, key) if capped else world
-            world = changes.with_capacity(raised or world, key, self._search.snapshot.capacity.get(key, 0) + by)
-        return world
+    def _starts_at_once(self, raises: Raises) -> bool:
+        return self._search.starts_at_once(steps_of(self._remedy(raises), self._search.snapshot))
 
-    def _with_one_more(
-        self, world: World, by: Amount, others: Mapping[FlavorResource, Amount], key: FlavorResource
-    ) -> World:
-        return self._with_more(world, {**others, key: by})
+    def _steps(self, raises: Raises, limit: Limit, by: Amount) -> Sequence[WorldChange]:
+        """Return the changes with another amount for one limit."""
+        return steps_of(self._remedy({**raises, limit: SmallestNumber(by)}), self._search.snapshot)
 
-    def _with_maxes_and_more(
-        self, world: World, by: Amount, raised: Iterable[Remedy], key: FlavorResource
-    ) -> World | None:
-        larger = _with_maxes(world, raised)
-        return larger and self._with_more(larger, {key: by})
+    def _remedy(self, raises: Raises) -> Remedy:
+        """Return the remedy that raises the limits by so much, one after another."""
+        world = self._search.world
+        done = list[Remedy]()
+        for (do, group, key), by in raises.items():
+            remedy = raise_by(do, group, key, by)
+            if group:
+                percent = changes.percent_after(world, group, LIMITS[do].value, key, by.number)
+                remedy = replace(remedy, percent=percent)
+                world = changes.with_raised_limit(world, by.number, group, LIMITS[do], key) or world
+            done.append(remedy)
+        return replace(done[-1], also=tuple(done[:-1]))
+
+    def _highest(self, limit: Limit) -> Amount:
+        """Return by how much a limit is raised at most; 0 for a max that is not written."""
+        do, group, key = limit
+        world, most = self._search.world, self._search.most(key)
+        if not group or changes.with_raised(world, group, LIMITS[do], key, most) is not None:
+            return most
+        # As a percent it would be too large.
+        most = self._search.up_to_the_clusters_size(key, changes.max_of(changes.with_amounts(world)[group], key))
+        return 0 if changes.with_raised(world, group, LIMITS[do], key, most) is None else most
+
+    def _with_more(self, world: World, by: Amount, key: FlavorResource) -> World:
+        """Increase the capacity by that much, and root's max where it would be the limit."""
+        capped = self._capped(key, by)
+        raised = changes.with_raised_max(world, capped, ROOT, key) if capped else world
+        return changes.with_capacity(raised or world, key, self._search.snapshot.capacity.get(key, 0) + by)
 
     def _capped(self, key: FlavorResource, by: Amount) -> Amount:
         """Return by how much root's own max is below the capacity after that."""
@@ -147,12 +172,3 @@ class CapacityRemedies:
         nodes = [each for each in self._search.world.nodes if matcher.flavor_of(each.labels) == flavor]
         resources = [key.resource for key in self._search.keys if key.flavor == flavor]
         return max(nodes, key=lambda each: [each.allocatable.get(name, 0) for name in resources], default=None)
-
-
-def _with_maxes(world: World, raised: Iterable[Remedy]) -> World | None:
-    """Raise these maxes."""
-    found: World | None = world
-    for each in raised:
-        key = FlavorResource(each.flavor, each.resource)
-        found = found and changes.with_raised_max(found, each.by, each.group, key)
-    return found

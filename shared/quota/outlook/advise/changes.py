@@ -81,7 +81,12 @@ def with_lending_limit(world: World, group: str, key: FlavorResource, amount: Am
 
 def with_raised_max(world: World, by: Amount, group: str, key: FlavorResource) -> World | None:
     """Raise the max of `group`; None where it has none of its own."""
-    changed = with_raised(world, group, LimitField.MAX, key, by)
+    return with_raised_limit(world, by, group, LimitField.MAX, key)
+
+
+def with_raised_limit(world: World, by: Amount, group: str, field: LimitField, key: FlavorResource) -> World | None:
+    """Raise one limit of `group` and nothing else; None where no entry covers the key, or a max is not written."""
+    changed = with_raised(world, group, field, key, by)
     return None if changed is None else with_tree(world, world.tree.with_group(changed), (group,))
 
 

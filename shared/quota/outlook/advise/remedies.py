@@ -97,9 +97,7 @@ def _remedies(search: Search) -> Iterator[Remedy]:
     found = [*raised_mins(search), *raised_maxes(search), *raised_budgets(search), *capacity.alone()]
     yield from found
     if not any(each.do is RemedyAction.ADD_CAPACITY for each in found):
-        yield from capacity.together()
-    if not found:
-        yield from capacity.with_larger_maxes()
+        yield from capacity.together(() if found else capacity.limits())
     yield from capacity.nodes()
     yield from ends(search)
     yield from smaller_requests(search)

@@ -82,11 +82,25 @@ class Search:
 
         The workload's own request is often the answer.
         """
+        return self._smallest_of(key, self._does(change), most)
+
+    def smallest_in_steps(
+        self, key: FlavorResource, steps: Callable[[int], Sequence[WorldChange]], most: Amount
+    ) -> SmallestNumber | None:
+        """Return the same of an amount in several changes: it must do at once, and with cycles between them."""
+
+        def does(by: int) -> bool:
+            changed = steps(by)
+            return self.starts_at_once(changed) and (len(changed) == 1 or self.starts_in_steps(changed))
+
+        return self._smallest_of(key, does, most)
+
+    def _smallest_of(self, key: FlavorResource, does: Callable[[int], bool], most: Amount) -> SmallestNumber | None:
         most = min(most, self.most(key))
         own, unit = self.workload.request.get(key.resource, 0), self.unit(key.resource)
         written = self._written(key.resource, unit)
-        found = smallest(self._does(change), most, (*self._hints, own), unit, written)
-        return found and self._rounded(key.resource, found, change, most)
+        found = smallest(does, most, (*self._hints, own), unit, written)
+        return found and self._rounded(key.resource, found, does, most)
 
     def smallest_effect(self, change: WorldChangeBy, most: int) -> int | None:
         """Return by which number, up to `most`, the world must change."""
@@ -111,8 +125,9 @@ class Search:
     def least_taken_away(self, resource: str, change: WorldChangeBy, most: Amount) -> SmallestNumber | None:
         """Return how much less, up to `most`, of a resource the workload must request."""
         unit = self.unit(resource)
-        found = smallest(self._does(change), most, self._hints, unit, self._written(resource, unit))
-        return found and self._rounded(resource, found, change, most)
+        does = self._does(change)
+        found = smallest(does, most, self._hints, unit, self._written(resource, unit))
+        return found and self._rounded(resource, found, does, most)
 
     def _written(self, resource: str, unit: Amount) -> Sequence[Amount]:
         return amounts_written(resource, unit) if self._is_small else ()
@@ -126,10 +141,12 @@ class Search:
             return MAX_AMOUNT
         return max(0, self.snapshot.capacity.get(key, 0) - limit)
 
-    def _rounded(self, resource: str, found: SmallestNumber, change: WorldChangeBy, most: Amount) -> SmallestNumber:
+    def _rounded(
+        self, resource: str, found: SmallestNumber, does: Callable[[int], bool], most: Amount
+    ) -> SmallestNumber:
         """Round the amount up, unless that has no effect."""
         written = rounded_up(resource, found.number)
-        if written == found.number or written > most or not self._does(change)(written):
+        if written == found.number or written > most or not does(written):
             return found
         return found._replace(number=written)
 

@@ -293,6 +293,63 @@ def test_workload_that_could_never_fit_gets_each_limit_that_is_too_low() -> None
     assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 1, "and": raised}
 
 
+@pytest.mark.parametrize(
+    ("groups", "raised"),
+    [
+        pytest.param("a 2..4\nb 4", ["a"], id="max of the leaf"),
+        pytest.param("p/ 4..4\n  a 2..4\nb 4", ["p", "a"], id="ancestor first"),
+    ],
+)
+def test_max_is_raised_together_with_capacity_where_both_bind(groups: str, raised: list[str]) -> None:
+    work = [running("a", 4, "own"), running("b", 4, "other"), pending("a", 2, "new")]
+    found = remedies_of(given(groups, work, capacity=(("default", "gpu", 8),)), "new")
+    maxes = [{"do": "RaiseMax", "group": group, **KEY_OF, "by": 2} for group in raised]
+    assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 2, "and": maxes}
+    assert not {"RaiseMin", "RaiseMax"} & {each["do"] for each in found}
+
+
+def test_maxes_and_capacity_of_several_resources_are_raised_by_what_each_lacks() -> None:
+    work = [
+        running("a", {"gpu": 4, "cpu": 4}, "own"),
+        running("b", 4, "other"),
+        pending("a", {"gpu": 3, "cpu": 1}, "new"),
+    ]
+    capacity = (("default", "gpu", 8), ("default", "cpu", 99))
+    found = remedies_of(given("a 4 default:cpu 2..4\nb 4 default:cpu 2", work, capacity=capacity), "new")
+    cpu = {"do": "RaiseMax", "group": "a", "flavor": "default", "resource": "cpu", "by": 1}
+    assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 3, "and": [cpu]}
+
+
+def test_maxes_of_two_levels_are_raised_together_where_the_cluster_has_enough() -> None:
+    work = [running("a", 4, "own"), pending("a", 3, "new")]
+    found = remedies_of(given("p/ 4..4\n  a 2..4\nb 2", work, capacity=(("default", "gpu", 12),)), "new")
+    parent = {"do": "RaiseMax", "group": "p", **KEY_OF, "by": 3}
+    assert found[0] == {"do": "RaiseMax", "group": "a", **KEY_OF, "by": 3, "and": [parent]}
+
+
+def test_max_and_capacity_are_enough_for_those_before_it_too() -> None:
+    """The one before it takes what the larger max allows before there is more capacity."""
+    work = [running("a", 4, "own"), running("b", 4, "other"), pending("a", 2, "new", created=after(-5))]
+    work.append(pending("a", 1, "older", created=after(-9)))
+    found = remedies_of(given("a 2..4\nb 4", work, capacity=(("default", "gpu", 8),)), "new")
+    larger = {"do": "RaiseMax", "group": "a", **KEY_OF, "by": 3}
+    assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 3, "and": [larger]}
+
+
+def test_mins_are_raised_together_with_capacity_for_what_is_not_preemptible() -> None:
+    waits = pending("a", 9, "new", preemptible=False)
+    found = remedies_of(given("p/ 4\n  a 4\nb", [waits], capacity=(("default", "gpu", 8),)), "new")
+    mins = [{"do": "RaiseMin", "group": group, **KEY_OF, "by": 5} for group in ("p", "a")]
+    assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 1, "and": mins}
+
+
+def test_max_in_percent_is_raised_together_with_that_of_its_child() -> None:
+    work = [running("a", 4, "own"), pending("a", 3, "new")]
+    found = remedies_of(given("p/ 40%..40%\n  a 2..4\nb 2", work, capacity=(("default", "gpu", 10),)), "new")
+    parent = {"do": "RaiseMax", "group": "p", **KEY_OF, "by": 3, "percent": "70%"}
+    assert found[0] == {"do": "RaiseMax", "group": "a", **KEY_OF, "by": 3, "and": [parent]}
+
+
 def test_no_limit_is_raised_above_the_size_of_the_cluster() -> None:
     groups = "a 4..8\nb 4..8"
     found = remedies_of(given(groups, [pending("a", 9, "new")], capacity=(("default", "gpu", 8),)), "new")
