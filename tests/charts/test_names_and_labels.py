@@ -204,6 +204,8 @@ def test_an_upgrade_on_the_host_network_frees_the_ports_of_the_node_first(
             "podLabels has the key a, which is in commonLabels, too",
         ),
         ({"commonLabels": {"a": 1}}, "at '/commonLabels/a': got number, want string"),
+        ({"commonLabels": {"a": "b c"}}, "at '/commonLabels/a': 'b c' does not match pattern"),
+        ({"podLabels": {"a b": "c"}}, "'a b' does not match pattern"),
         ({"fullnameOverride": "Acme"}, "at '/fullnameOverride'"),
         ({"nameOverride": "a b"}, "at '/nameOverride'"),
         ({"topologySpreadConstraints": [{"maxSkew": 1}]}, "missing properties 'topologyKey', 'whenUnsatisfiable'"),
@@ -228,6 +230,17 @@ def test_the_command_line_finds_what_is_installed_by_a_label_that_no_value_chang
     processes = ("webhook", "reconciler", "dashboard")
     wanted = {(kind, process) for kind in ("Deployment", "ConfigMap") for process in processes}
     assert {each for each in found if each[1]} == wanted
+
+
+def test_replicas_of_production_values_are_spread_under_another_name(
+    control_plane_binaries: Binaries, tmp_path: Path
+) -> None:
+    objects = rendered(control_plane_binaries, tmp_path, "nameOverride", "-f", str(CHART / "values-production.yaml"))
+    for each in deployments(objects):
+        template = each["spec"]["template"]
+        (spread,) = template["spec"]["topologySpreadConstraints"]
+        assert spread["whenUnsatisfiable"] == "DoNotSchedule"
+        assert spread["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
 
 
 def test_production_values_hold_only_what_differs_from_the_defaults() -> None:
