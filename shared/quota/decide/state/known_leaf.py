@@ -23,7 +23,10 @@ class KnownLeaf:
         numbers: GroupNumbers,
         previous: "KnownLeaf | None" = None,
     ) -> None:
-        """`previous`: the record of an earlier state of the leaf, whose equivalence classes are taken over."""
+        """`previous`: the record of an earlier state of the leaf, whose equivalence classes are taken over.
+
+        If its numbers are the same and the leaf differs only in a flavor that no workload minds, more is.
+        """
         self.leaf = leaf
         self.numbers = numbers
         self.none_entitled = False
@@ -32,6 +35,9 @@ class KnownLeaf:
         self._steps: Steps | None = None
         self._could_swap: bool | None = None
         self._large_heads: tuple[LargeHead, ...] | None = None
+        if previous is not None and previous.numbers is numbers and previous.leaf.is_alike(leaf):
+            self.none_entitled = previous.none_entitled
+            self._steps, self._could_swap = previous._steps, previous._could_swap
 
     @property
     def classes(self) -> EquivalenceClasses:

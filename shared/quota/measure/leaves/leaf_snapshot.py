@@ -102,6 +102,15 @@ class LeafSnapshot:
         """When the passing of time alone makes another snapshot of this leaf."""
         return min((each for each in (self.next_change, self.next_end) if each is not None), default=None)
 
+    def is_alike(self, other: "LeafSnapshot") -> bool:
+        """Whether the two differ in their eligibility at most, and both were answered alike by it.
+
+        So it is after an edit of a flavor that no workload here minds.
+        """
+        if self.eligibility.alike is not other.eligibility.alike:
+            return False
+        return all(getattr(self, name) is getattr(other, name) for name in self.__slots__ if name != "eligibility")
+
     def held_back_from(self, now: datetime) -> datetime | None:
         """Workloads that were queued at that moment or before hold back those behind them while they wait."""
         if self.group.queueing is QueueingStrategy.STRICT_FIFO:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.api.core.placement import Placement
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
 from shared.quota.decide.state import round_usage as usage_module
@@ -13,6 +14,7 @@ from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
@@ -203,3 +205,20 @@ def test_cycle_evaluates_only_changed_leaves(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(usage_module, "LeafUsage", Counted)
     decided = plan(snapshot, cache)
     assert ([each.workload.group for each in decided.starts], opened) == (["g07"], ["g07"])
+
+
+@pytest.mark.parametrize("minds", [False, True])
+def test_what_is_known_of_a_leaf_stays_while_an_edited_flavor_is_answered_alike(minds: bool) -> None:
+    """A new label excludes nobody but the one whose node selector says otherwise."""
+    placement = Placement(node_selector={"zone": "0"}) if minds else Placement()
+    waits = [pending("a", 2, "new", placement=placement), running("b", 8, "other")]
+    before = given("a 0\nb 8", waits, capacity=(("default", "gpu", 8),))
+    cache, snapshot = CycleCache(), measure(before, NOW)
+    plan(snapshot, cache)
+    known = cache.leaves["a"]
+    steps = known.steps(NOW)
+    labelled = replace(before, flavors={**before.flavors, "default": Flavor("default", node_labels={"zone": "1"})})
+    later = measure(labelled, NOW, snapshot)
+    assert whole(plan(later, cache)) == whole(plan(measure(labelled, NOW)))
+    assert cache.leaves["a"].leaf.eligibility.flavors == labelled.flavors
+    assert (cache.leaves["a"].steps(NOW) is steps) is not minds
