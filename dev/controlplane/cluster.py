@@ -33,6 +33,7 @@ from dev.controlplane.rest import Rest
 __all__ = ["DEFAULT_CONTROLLERS", "ControlPlane", "NodeSpec", "Taint", "start"]
 
 ATTEMPTS = 3
+_DAY = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 24 * 3600}}
 COMMAND_TIMEOUT = 120.0
 
 
@@ -198,9 +199,12 @@ class ControlPlane:
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
         """Return a kubeconfig of a service account that exists, by a token good for a day."""
-        token = self.kubectl("create", "token", name, "-n", namespace, "--duration=24h").stdout.strip()
+        asked = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        status, answer = self.rest.request("POST", asked, _DAY)
+        if status != 201:
+            raise ControlPlaneError(f"no token for service account {namespace}/{name}: {status} {answer['message']}")
         path = self.workdir / f"service-account-{secrets.token_hex(4)}.kubeconfig"
-        return kubeconfigs.with_token(path, url=self.url, authority=self.ca_file, token=token)
+        return kubeconfigs.with_token(path, url=self.url, authority=self.ca_file, token=answer["status"]["token"])
 
     def add_nodes(self, nodes: Sequence[NodeSpec], timeout: float = READY_TIMEOUT) -> None:
         """Create simulated nodes and, where kwok plays them, wait until all are Ready."""
