@@ -9,6 +9,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
@@ -91,6 +92,18 @@ def test_commands_of_a_page_work_in_order(quotree: Quotree, page: str) -> None:
     _run(quotree, "kubectl apply -f examples/")
     for command in commands(page):
         _run(quotree, command)
+
+
+def test_what_is_recorded_is_replayed(quotree: Quotree, tmp_path: Path) -> None:
+    _run(quotree, "kubectl apply -f examples/")
+    record, same, other = [each for each in commands("docs/replay.md") if "last-week" in each]
+    assert "--for 168h" in record
+    log = tmp_path / "last-week.jsonl.gz"
+    printed = [
+        _run(quotree, each.replace("last-week.jsonl.gz", str(log)).replace("168h", "3s"))
+        for each in (record, same, other)
+    ]
+    assert all("vision" in each for each in printed[1:])
 
 
 def test_chart_definitions_can_be_applied_without_helm(quotree: Quotree) -> None:
