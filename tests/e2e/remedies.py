@@ -63,7 +63,7 @@ class TroubledTree:
     nodes: set[str] = field(default_factory=set)
     """Nodes that a remedy has added."""
     chosen: Counter[str] = field(default_factory=Counter)
-    """Kind of remedy → how often it was chosen."""
+    """Kind of remedy, with those that it requires → how often it was chosen."""
 
     def remedies(self) -> Iterator[Tried]:
         """Disturb the cluster, let it come to rest, and carry out one remedy of one Job that waits; indefinitely."""
@@ -165,11 +165,11 @@ class TroubledTree:
             found = self.tree.explain(job)["remedies"]
             usable = [each for each in found if not {each["do"], *_also(each)} & LEFT_OUT]
             if usable:
-                kinds = sorted({each["do"] for each in usable})
+                kinds = sorted({_kind(each) for each in usable})
                 self.dice.shuffle(kinds)
                 kind = min(kinds, key=self.chosen.__getitem__)
                 self.chosen[kind] += 1
-                return job, self.dice.choice([each for each in usable if each["do"] == kind])
+                return job, self.dice.choice([each for each in usable if _kind(each) == kind])
         return None
 
     def _carried_out(self, job: str, remedy: Json) -> Tried:
@@ -247,6 +247,11 @@ def _also(remedy: Json) -> set[str]:
     return {each["do"] for each in remedy.get("and", ())}
 
 
+def _kind(remedy: Json) -> str:
+    """Return what the remedy does, with what it does before: `RaiseMax, AddCapacity`."""
+    return ", ".join([*sorted(_also(remedy)), remedy["do"]])
+
+
 def millicores(cpu: str | int) -> int:
     """Return an amount of cpu as the API server writes it in millicores."""
     text = str(cpu)
@@ -278,11 +283,11 @@ def main() -> int:
             print(f"{len(done)}: {tried}", flush=True)
             if len(done) == options.remedies:
                 break
-        kinds = Counter(each.remedy["do"] for each in done)
+        kinds = Counter(_kind(each.remedy) for each in done)
         while_lost = sum(each.while_lost for each in done)
         wrong = sum(not each.started for each in done)
         print(
-            f"{len(done)} remedies ({', '.join(f'{name} {number}' for name, number in sorted(kinds.items()))}), ",
+            f"{len(done)} remedies ({'; '.join(f'{name} {number}' for name, number in sorted(kinds.items()))}), ",
             end="",
         )
         print(f"{while_lost} while capacity was lost, which returned {troubled.returned} times; {wrong} wrong")
