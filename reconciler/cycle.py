@@ -152,10 +152,10 @@ class CycleRunner:
     async def _set_aside_cause(self, error: Exception, now: datetime) -> None:
         """Set aside the object on which deciding has failed. Raises `error` if none is responsible.
 
-        Other tasks run between the steps of the search.
+        Other tasks run between the steps of the search. The next plan goes on from the last whole one.
         """
         log.critical("Deciding failed: our own bug; looking for the object", exc_info=error)
-        self._cycle_cache = CycleCache()
+        self._keep(self._snapshot)
         search = set_aside_cause(self._state, error, now, self._snapshot)
         try:
             while True:
@@ -163,9 +163,15 @@ class CycleRunner:
                 await asyncio.sleep(0)
         except StopIteration as end:
             if not end.value:
-                self._snapshot = None
+                self._keep(None)
         self._reports.faults.tell()
         self._wake.request()
+
+    def _keep(self, last: Snapshot | None) -> None:
+        """Keep nothing but what the last whole plan has left; None: nothing at all."""
+        self._snapshot = last
+        self._cycle_cache = CycleCache() if last is None else self._cycle_cache.as_of(last)
+        self._reports.latest_plan.cache = self._cycle_cache
 
     def _write_unready(self, executor: Executor, snapshot: Snapshot, now: datetime) -> None:
         """Write since when workloads have lost readiness, where a deadline or lost capacity counts from then."""

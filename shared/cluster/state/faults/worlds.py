@@ -24,8 +24,8 @@ def find_parts(world: World, decide: DecideOnPart, last_good: World | None) -> B
     """Return the objects with which it fails, and without any one of which it does not; empty: it does not fail.
 
     None: it fails without any object, so none is responsible. `last_good`: where it did not fail; workloads that are
-    not in it are looked at first, so that a large world is seldom decided on as a whole. A world without workloads is
-    decided on once, and each part of the workloads on top of that.
+    not in it are looked at first, then all in leaves that have changed since, so that a large world is seldom decided
+    on as a whole. A world without workloads is decided on once, and each part of the workloads on top of that.
     """
     bare = with_workloads(world, ())
     decided = _decided(decide, bare, None)
@@ -37,8 +37,13 @@ def find_parts(world: World, decide: DecideOnPart, last_good: World | None) -> B
         return _decided(decide, _with_changes(bare, chosen), decided) is None
 
     workloads: list[WorldPart] = [each for found in world.workload_sets.values() for each in found.by_id.values()]
-    recent = [each for each in workloads if last_good is None or not _is_in(last_good, each)]
-    return (yield from _found(recent, fails_with)) or (yield from _found(workloads, fails_with))
+    if last_good is None:
+        return (yield from _found(workloads, fails_with))
+    recent = [each for each in workloads if not _is_in(last_good, each)]
+    touched = world.changed_since(last_good)
+    beside = [each for each in workloads if isinstance(each, Workload) and each.group in touched]
+    found = (yield from _found(recent, fails_with)) or (yield from _found(beside, fails_with))
+    return found or (yield from _found(workloads, fails_with))
 
 
 def _decided(decide: DecideOnPart, world: World, last: Snapshot | None) -> Snapshot | None:

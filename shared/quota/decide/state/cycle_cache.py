@@ -165,6 +165,19 @@ class CycleCache:
         found.siblings, found.weights, found._snapshot = dict(self.siblings), self.weights, self._snapshot
         return found
 
+    def as_of(self, snapshot: Snapshot) -> "CycleCache":
+        """Return a cache with what is known of the leaves of this snapshot, for which a whole plan was made.
+
+        A later cycle that has failed leaves nothing in it: neither what it was writing, nor the classes of workloads
+        that were new to it. What is above the leaves is computed again.
+        """
+        found = CycleCache()
+        for name, leaf in snapshot.leaves.items():
+            known = self.leaves.get(name)
+            if known is not None:
+                found.leaves[name] = known.as_of(leaf, snapshot.numbers[name])
+        return found
+
     def end_cycle(self) -> None:
         """Forget the states of leaves that this cycle has only tried."""
         self._of_cycle.clear()

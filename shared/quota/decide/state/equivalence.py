@@ -1,6 +1,7 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from operator import attrgetter, methodcaller
@@ -137,6 +138,14 @@ class EquivalenceClasses:
         self.known.add_pending(leaf)
         if len(self.known.workloads) - len(leaf.pending) > len(leaf.pending) // _ONE_GONE_OF:
             self.known = KnownClasses(dict(zip(map(id, leaf.pending), self.in_order, strict=True)), leaf.pending)
+
+    def only(self, workloads: Iterable[Workload]) -> "EquivalenceClasses":
+        """Return the classes of those of these workloads that have one, without all that is known of others."""
+        known = [each for each in workloads if id(each) in self.known.by_workload]
+        found = EquivalenceClasses(replace(self.leaf, pending=()))
+        found.leaf = replace(self.leaf, pending=tuple(known))
+        found.known = KnownClasses({id(each): self.known.by_workload[id(each)] for each in known}, known)
+        return found
 
     @property
     def in_order(self) -> Iterator[EquivalenceClass]:

@@ -39,6 +39,14 @@ class KnownLeaf:
             self.none_entitled = previous.none_entitled
             self._steps, self._could_swap = previous._steps, previous._could_swap
 
+    def as_of(self, leaf: LeafSnapshot, numbers: GroupNumbers) -> "KnownLeaf":
+        """Return what is known of an earlier state of the leaf: this record, or the classes of what waited then."""
+        if self.leaf is leaf:
+            return self
+        found = KnownLeaf(leaf, numbers)
+        found._classes = None if self._classes is None else self._classes.only(leaf.pending)
+        return found
+
     @property
     def classes(self) -> EquivalenceClasses:
         """The equivalence classes of the pending workloads, computed at the first call."""

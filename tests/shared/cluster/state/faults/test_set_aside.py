@@ -229,3 +229,20 @@ def test_a_tree_is_measured_once_to_find_the_workload_at_fault() -> None:
 
     assert finish(find_parts(new, decide, known)) == [bad]
     assert from_scratch.count(True) == 1
+
+
+def test_workload_that_an_arrival_beside_it_shows_to_be_at_fault_is_sought_in_its_leaf_only() -> None:
+    """Deciding on 20,000 workloads from scratch takes seconds."""
+    bad = pending("b", 1, "bad")
+    known = world("root 8\n  a 4\n  b 4", [bad, *(pending("a", 1, f"old-{number}") for number in range(50))])
+    new = known.with_changes([(None, pending("b", 1, "new"))])
+    sizes = []
+
+    def decide(part: World, last: Snapshot | None) -> Snapshot:
+        sizes.append(sum(len(found.by_id) for found in part.workload_sets.values()))
+        if bad.id in part.workloads_of("b").by_id:
+            raise Fault
+        return measure(part, NOW, last)
+
+    assert finish(find_parts(new, decide, known)) == [bad]
+    assert max(sizes) == 2
