@@ -17,6 +17,7 @@ from typing import Final
 from reconciler.write.sorts.registry import writes_of
 from shared.api.core.metadata import Metadata
 from shared.api.json.patches import Operation
+from shared.api.names import EVICTION
 from shared.cluster.state.expected.assumptions import Mark
 from shared.cluster.state.sorts.sort import WorkloadObject
 from shared.cluster.state.workloads.object_store import PodRef
@@ -28,7 +29,9 @@ from shared.telemetry import get_logger
 _FIRST_WAIT: Final = timedelta(milliseconds=100)
 _LONGEST_WAIT: Final = timedelta(seconds=5)
 _REFUSED_LIMIT: Final = timedelta(seconds=5)
-"""A patch that the API server puts off for longer is given up: by then its decision might be without cause."""
+"""A patch that the API server puts off for longer is given up: by then its decision might be without cause. So long
+is also waited for the answer to each try of an eviction.
+"""
 _SERVER_ERRORS: Final = 5
 """After so many answers 500 in a row the write is given up: etcd refuses an object that is too large in this way."""
 
@@ -41,6 +44,8 @@ class WriteOutcome(StrEnum):
     WRITTEN = "written"
     STALE = "stale"
     """The object is gone, or no longer what was decided on."""
+    UNANSWERED = "unanswered"
+    """The API server fails or does not answer, so that the object might have been written, or be written yet."""
     REFUSED = "refused"
     """Not allowed, now: by RBAC, a webhook or a policy."""
     INVALID = "invalid"
@@ -62,6 +67,7 @@ class WriteResult:
 WRITTEN: Final = WriteResult(WriteOutcome.WRITTEN)
 UNWANTED: Final = WriteResult(WriteOutcome.STALE, "nothing is left to be written on")
 OUTDATED: Final = WriteResult(WriteOutcome.STALE, "the API server put it off for too long")
+UNANSWERED: Final = WriteResult(WriteOutcome.UNANSWERED, "the API server has not answered for too long")
 NOT_LEADING: Final = WriteResult(WriteOutcome.STALE, "this process does not lead")
 
 
@@ -74,28 +80,33 @@ class WorkloadWriter:
 
     def __init__(self, client: Client, time_left: Callable[[], timedelta]) -> None:
         self._client = client.guarded(time_left)
+        self._evicting = self._client.within(_REFUSED_LIMIT)
         self._time_left = time_left
 
     async def patch(
         self, target: WorkloadObject, operations: list[Operation], mark: Mark, subresource: str | None = None
     ) -> WriteResult:
-        """Patch one object. `mark` identifies the patch if it was carried out without an answer."""
+        """Patch one object. `mark` identifies the patch if it was carried out without an answer.
+
+        What might have been carried out is repeated until that is known: a start whose quota is given to others
+        meanwhile would exceed it. An eviction is given up: until it is seen, the victim counts as running.
+        """
         resource, seen = writes_of(target).resource(target), target.metadata
         ends = time.monotonic() + _REFUSED_LIMIT.total_seconds()
-        unanswered = False
+        unanswered, is_eviction = False, mark[0] == EVICTION
+        client = self._evicting if is_eviction else self._client
 
         async def send() -> None:
             nonlocal unanswered
             try:
-                await self._client.patch_json(resource, seen.name, operations, seen.namespace, subresource=subresource)
+                await client.patch_json(resource, seen.name, operations, seen.namespace, subresource=subresource)
             except Unavailable:
                 unanswered = True
                 raise
 
-        # What might have been carried out is repeated until that is known, however long it takes.
-        outcome = await self._repeat(send, lambda: unanswered or time.monotonic() < ends)
+        outcome = await self._repeat(send, lambda: (unanswered and not is_eviction) or time.monotonic() < ends)
         if outcome is UNWANTED:
-            return OUTDATED
+            return UNANSWERED if unanswered else OUTDATED
         if (
             outcome.fate in (WriteOutcome.STALE, WriteOutcome.TOO_LARGE)
             and unanswered

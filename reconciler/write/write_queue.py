@@ -19,6 +19,7 @@ from shared.telemetry import get_logger
 
 WAITS: Final = {
     WriteOutcome.STALE: timedelta(seconds=1),
+    WriteOutcome.UNANSWERED: timedelta(seconds=1),
     WriteOutcome.REFUSED: timedelta(seconds=15),
     WriteOutcome.INVALID: timedelta(milliseconds=10),
     WriteOutcome.TOO_LARGE: timedelta(seconds=15),
@@ -29,7 +30,7 @@ is not repeated as it was: the workload gets other flavors or none.
 
 DONE: Final = (WriteOutcome.WRITTEN, WriteOutcome.REDUCED)
 _NOT_STORABLE: Final = (WriteOutcome.INVALID, WriteOutcome.TOO_LARGE)
-_WORST_LAST: Final = (*DONE, WriteOutcome.STALE, WriteOutcome.REFUSED, *_NOT_STORABLE)
+_WORST_LAST: Final = (*DONE, WriteOutcome.STALE, WriteOutcome.UNANSWERED, WriteOutcome.REFUSED, *_NOT_STORABLE)
 
 LeastWrite = Callable[[WorkloadObject], list[Operation]]
 Spawn = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]

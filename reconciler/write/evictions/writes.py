@@ -86,7 +86,7 @@ class EvictionWrites:
                 self._metrics.evictions.evicted(evict, now, taker)
                 self._events.evicted(evict, objects, self._preemptor(evict))
                 self.complete(key, now)
-            elif outcome.fate is not WriteOutcome.STALE:
+            elif outcome.fate not in (WriteOutcome.STALE, WriteOutcome.UNANSWERED):
                 self._events.eviction_refused(evict, objects, outcome.message)
 
         self._writes.begin(key, write())
