@@ -21,7 +21,7 @@ class Converted:
         self.exit_code = answer.exit_code
         self.problem = answer.exception
         self.text = answer.stdout
-        self.documents: list[dict[str, Any]] = list(yaml.safe_load_all(answer.stdout))
+        self.documents: list[dict[str, Any]] = list(yaml.load_all(answer.stdout, Loader=yaml.CSafeLoader))
         lines = answer.stderr.splitlines()
         self.notes = [line.removeprefix(f"{folder}/") for line in lines if not line.startswith("result: ")]
         self.judged = [line.removeprefix("result: ") for line in lines if line.startswith("result: ")]

@@ -10,7 +10,7 @@ COMPLETE = {"preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "
 
 def kueue(kind: str, name: str, spec: dict[str, Any], version: str = KUEUE, **metadata: Any) -> str:
     body = {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
-    return f"---\n{yaml.safe_dump(body)}"
+    return f"---\n{yaml.dump(body, Dumper=yaml.CSafeDumper)}"
 
 
 def quotas(flavor: str = "a100", **resources: Any) -> list[dict[str, Any]]:
