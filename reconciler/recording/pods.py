@@ -26,8 +26,11 @@ class KnownByPods:
         noted, freed, ended = set[str](), set[str](), set[str]()
         for leaf in leaves:
             held = world.workloads_of(leaf)
-            noted |= _gone(self._unnoted, leaf, _unnoted_in(held)) & _names(held.admitted)
-            freed |= _gone(self._stopping, leaf, _names(each for each in held.evicting if any(each.request.values())))
+            running = _names(held.admitted)
+            noted |= _gone(self._unnoted, leaf, _unnoted_in(held)) & running
+            # What runs again at the next decision was not stopped: its eviction could not be written.
+            stopping = _names(each for each in held.evicting if any(each.request.values()))
+            freed |= _gone(self._stopping, leaf, stopping) - running
             ended |= _names(_without_use(held, None if before is None else before.workloads_of(leaf)))
         return LogLine(now, decided=True, noted=(*sorted(noted),), freed=(*sorted(freed),), ended=(*sorted(ended),))
 

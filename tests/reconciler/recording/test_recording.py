@@ -252,6 +252,16 @@ def test_evicted_workloads_are_freed_once_when_their_last_pods_are_gone() -> Non
     assert _known(known, third) == ([], ["Job/ns/two"], [])
 
 
+def test_workload_whose_eviction_could_not_be_written_is_not_freed() -> None:
+    runs = running("a", 2, "one")
+    evicting = replace(runs, eviction=EVICTED)
+    first = world("root 8\n  a 8", [evicting])
+    known = KnownByPods()
+    assert _known(known, first) == ([], [], [])
+    second = first.with_changes([(evicting, runs)])
+    assert _known(known, second) == ([], [], [])
+
+
 def test_workloads_that_run_have_ended_once_when_all_of_their_pods_have_ended() -> None:
     one, idle = running("a", 2, "one"), replace(running("a", 2, "idle"), request={"cpu": 0})
     first = world("root 8\n  a 8", [one, idle, running("a", 1, "stays")])
