@@ -83,9 +83,10 @@ class CapacityRemedies:
             if fewer and self._starts_at_once(fewer):
                 enough = fewer
         # From the leaf up, as a parent promises what its children do. Capacity comes last: while there is room enough,
-        # a limit is raised by no more than what it lacks.
+        # a limit is raised by no more than what it lacks. What is lowered later might let the earlier be lower, too.
         of_groups = [each for each in reversed(enough) if each.group]
-        for each in [*of_groups, *(each for each in enough if not each.group)]:
+        in_turn = [*of_groups, *(each for each in enough if not each.group)]
+        for each in (*in_turn, *in_turn[:-1]):
             most = enough[each].number
             found = self._search.smallest_in_steps(each.key, partial(self._steps, enough, each), most)
             if found is None:

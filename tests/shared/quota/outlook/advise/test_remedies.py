@@ -25,7 +25,7 @@ from tests.shared.quota.decide.plan_words import given
 from tests.trees import capacity_in, tree
 
 
-@pytest.mark.parametrize("seed", [*range(24), 3188, 3189])
+@pytest.mark.parametrize("seed", [*range(24), 93, 98, 3188, 3189])
 def test_remedies_are_sufficient_legal_minimal_and_complete(seed: int) -> None:
     assert check(seed)[1] == []
 
