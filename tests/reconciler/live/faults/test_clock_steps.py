@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.reconciler.leaders_clock import lead_by_own_clock, set_clock
 from tests.reconciler.reconciler_process import Quotree, admission_of, quota, wait_for
 
 pytestmark = pytest.mark.timeout(300)
@@ -12,19 +13,8 @@ LONG = 90.0
 HOUR, YEAR = 3600, 365 * 86400
 
 
-def set_clock(clock: Path, ahead: int) -> None:
-    """At once: the file is read all the time."""
-    written = clock.with_suffix(".new")
-    written.write_text(str(ahead))
-    written.replace(clock)
-
-
 def test_decisions_go_on_over_steps_of_the_clock(q: Quotree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = tmp_path / "clock"
-    set_clock(clock, 0)
-    monkeypatch.setenv("CLOCK_FILE", str(clock))
-    q.module = "tests.reconciler.stepping"
-    q.lead()
+    clock = lead_by_own_clock(q, tmp_path, monkeypatch)
     q.group("root", quotas=[quota(max="8")])
     q.group("vision", quotas=[quota(min="4")])
     q.group("nlp", quotas=[quota(min="4")])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.api.names import EVICTION, TURN
-from tests.reconciler.live.faults.test_clock_steps import set_clock
+from tests.reconciler.leaders_clock import lead_by_own_clock, set_clock
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
 pytestmark = pytest.mark.timeout(400)
@@ -60,11 +60,7 @@ def test_large_job_gets_what_ends(q: Quotree, is_killed: bool) -> None:
 
 def test_turn_that_finds_no_room_rests(q: Quotree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader's clock steps to shortly before a rest begins and ends; the moments themselves come by themselves."""
-    clock = tmp_path / "clock"
-    set_clock(clock, 0)
-    monkeypatch.setenv("CLOCK_FILE", str(clock))
-    q.module = "tests.reconciler.stepping"
-    q.lead()
+    clock = lead_by_own_clock(q, tmp_path, monkeypatch)
     full_group_beside_a_large_job(q)
     turn = annotation(q, "large", TURN)
     since = datetime.fromisoformat(json.loads(turn)["time"])
