@@ -114,8 +114,8 @@ CHANGES: dict[str, tuple[Callable[[World], World], tuple[Cost, ...]]] = {
     "arrival in a strict queue": (_arrive("p7-5"), ((410, 2_790), (60, 2_600), (60, 2_600))),
     "arrival of high priority": (_arrive("p7-8", priority=9), ((410, 3_110), (500, 10_320), (510, 9_970))),
     "nodes that are listed again": (_list_again, ((690, 4_210), (410, 2_860), (60, 2_600))),
-    "less capacity": (_lend(4), ((6_690, 25_780), (60, 3_150), (60, 3_150))),
-    "edit of a group": (_edit, ((8_820, 33_440), (680, 4_340), (730, 3_790))),
+    "less capacity": (_lend(4), ((6_690, 13_650), (60, 3_150), (60, 3_150))),
+    "edit of a group": (_edit, ((8_820, 21_990), (680, 4_340), (730, 3_790))),
 }
 """Each change, and the bounds for the cycle that sees it and the next two: each looks at every leaf that waits."""
 
