@@ -31,6 +31,7 @@ from shared.quota.outlook.advise.search import keys_of
 from shared.quota.outlook.explain.explanation import WorkloadExplanation, explain
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate import run as simulate
+from shared.quota.outlook.simulate.step import evicting_in
 from tests.prove.random_draw import Seeded
 from tests.prove.seeded import checked
 from tests.prove.spent_budgets import lasts_an_hour, random_budgets, used_of
@@ -163,7 +164,7 @@ def raised(of: Tree, remedy: Remedy, by: int) -> Tree:
 def starts_in_steps(of: World, waits: Workload, remedy: Remedy) -> bool:
     """Whether the workload starts if the cluster comes to rest between the changes."""
     for each in remedy.also:
-        of = simulate.run(done(of, waits, each), EPOCH, limit=100).world
+        of = at_rest(done(of, waits, each))
     if remedy.do is RemedyAction.ADD_NODE:
         return starts_beside_nodes(of, waits, replace(remedy, by=1, also=()), remedy.by)
     return starts(done(of, waits, replace(remedy, also=())), waits, EPOCH)
@@ -175,8 +176,18 @@ def starts_beside_nodes(of: World, waits: Workload, one: Remedy, number: int) ->
         of = done(of, waits, one)
         if starts(of, waits, EPOCH):
             return True
-        of = simulate.run(of, EPOCH, limit=100).world
+        of = at_rest(of)
     return False
+
+
+def at_rest(of: World) -> World:
+    """The world after cycles in which nothing more happens before a time passes."""
+    for _ in range(50):
+        lived = simulate.run(of, EPOCH, cycles=2)
+        of = lived.world
+        if all(each.is_idle for each in lived.plans) and not evicting_in(of):
+            break
+    return of
 
 
 def runs_after_eviction(of: World, waits: Workload, remedy: Remedy) -> bool:
