@@ -86,6 +86,7 @@ class Trials:
         reach = self._trace_all(session)
         self.failing = tuple(each.nodeid for each in session.items if each.nodeid not in reach)
         if not self.failing:
+            gc.unfreeze()  # what the garbage collector does not look at is not found
             functions = _engine_functions()
             gc.freeze()  # a fork that collects garbage would copy everything
             self._try_all(session, reach, functions)

@@ -37,7 +37,7 @@ class Submitter:
         for submission in self.work:
             while not self._is_taken(submission):
                 time.sleep(PAUSE)
-                if is_alone and self.stopping.is_set():
+                if is_alone and self.stopping.is_set() and not self._exists(submission):
                     return
             self.taken.append(submission)
             is_alone = not submission.goes_on
