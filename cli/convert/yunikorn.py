@@ -26,6 +26,7 @@ DIALECT: Final = Dialect(
 )
 _NAME: Final = "yunikorn-configs"
 _ROOT: Final = "root"
+_PARTITIONS: Final = "partitions"
 _APPLICATIONS: Final = "maxapplications"
 _NAMES: Final = {"vcore": "cpu"}
 _READ: Final = frozenset({"name", "parent", "queues", "resources", _APPLICATIONS})
@@ -53,13 +54,14 @@ def _partitions_in(file: Path) -> str | None:
         return None
     try:
         text = file.read_text()
-        found = yaml.safe_load(text)
+        # Others are parsed when their objects are read.
+        found = yaml.safe_load(text) if _PARTITIONS in text or KEY in text else None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
         return None
     if not isinstance(found, dict) or "kind" in found:
         return None
     below = found.get(KEY)
-    return text if "partitions" in found else below if isinstance(below, str) else None
+    return text if _PARTITIONS in found else below if isinstance(below, str) else None
 
 
 def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:

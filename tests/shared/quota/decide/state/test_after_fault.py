@@ -4,7 +4,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import FrameType
 from typing import Any
 
@@ -14,10 +14,9 @@ from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import Snapshot, measure
-from shared.quota.outlook.simulate.step import carry_out, end_evictions
 from tests.builders import NOW, pending, world
 from tests.prove.random_draw import Seeded
-from tests.shared.quota.decide.state.test_cycle_cache import random_engine_world, whole
+from tests.shared.quota.decide.state.test_cycle_cache import planned, random_engine_world, written
 
 MOST_CALLS = 1_500
 
@@ -46,7 +45,7 @@ def failing_at(call: int) -> Iterator[None]:
         sys.setprofile(None)
 
 
-def after_a_fault(given: World, now: Any, last: Snapshot, cache: CycleCache, call: int) -> CycleCache:
+def after_a_fault(given: World, now: datetime, last: Snapshot, cache: CycleCache, call: int) -> CycleCache:
     """Return what is kept of a cycle that fails at this call."""
     with suppress(Fault), failing_at(call):
         plan(measure(given, now, last), cache)
@@ -58,16 +57,11 @@ def test_plan_after_a_fault_in_any_step_is_the_one_from_scratch(number: int) -> 
     dice = Seeded(f"fault {number}")
     given, cache, last, now = random_engine_world(f"fault {number}"), CycleCache(), None, NOW
     for _ in range(12):
-        for _ in range(3 if last is not None else 0):
-            assert last is not None
-            cache = after_a_fault(given, now, last, cache, dice.between(1, MOST_CALLS))
-        last = measure(given, now, last)
-        kept, fresh = plan(last, cache), plan(measure(given, now))
-        assert whole(kept) == whole(fresh)
-        given = carry_out(given, kept) if dice.chance(80) else given
-        if dice.chance(60):
-            given = end_evictions(given)
-        given, now = _after_an_arrival(given, dice), now + timedelta(seconds=10)
+        if last is not None:
+            for _ in range(3):
+                cache = after_a_fault(given, now, last, cache, dice.between(1, MOST_CALLS))
+        last, kept = planned(given, now, last, cache)
+        given, now = _after_an_arrival(written(given, kept, dice), dice), now + timedelta(seconds=10)
 
 
 def _after_an_arrival(given: World, dice: Any) -> World:

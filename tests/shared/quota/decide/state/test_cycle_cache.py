@@ -1,7 +1,7 @@
 """A plan made with the cycle cache is the plan made without, and costs what has changed."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -50,18 +50,28 @@ def random_engine_world(seed: str) -> World:
     return World.of(closed.tree, closed.flavors, work, settings=replace(closed.settings, capacity=capacity))
 
 
+def planned(world: World, now: datetime, last: Snapshot | None, cache: CycleCache) -> tuple[Snapshot, Plan]:
+    """Measure and plan with what is kept; the plan is the one made from scratch."""
+    snapshot = measure(world, now, last)
+    remembered, fresh = plan(snapshot, cache), plan(measure(world, now))
+    assert whole(remembered) == whole(fresh)
+    return snapshot, remembered
+
+
+def written(world: World, decided: Plan, dice: Any, carried_out: int = 80, ended: int = 60) -> World:
+    """The world after the plan is carried out, or not, and what it evicts has ended, or not: chances in percent."""
+    world = carry_out(world, decided) if dice.chance(carried_out) else world
+    return end_evictions(world) if dice.chance(ended) else world
+
+
 @pytest.mark.parametrize("number", range(40))
 def test_cycle_cache_does_not_change_decisions(number: int) -> None:
     dice = Seeded(f"memory {number}")
     world, cache, snapshot, now = random_engine_world(f"memory {number}"), CycleCache(), None, NOW
     for _ in range(12):
-        snapshot = measure(world, now, snapshot)
-        remembered, fresh = plan(snapshot, cache), plan(measure(world, now))
-        assert whole(remembered) == whole(fresh)
-        written = carry_out(world, remembered) if dice.chance(80) else world
-        if dice.chance(60):
-            written = end_evictions(written)
-        world, now = _after_something_happened(written, dice), now + timedelta(seconds=10)
+        snapshot, remembered = planned(world, now, snapshot, cache)
+        world = _after_something_happened(written(world, remembered, dice), dice)
+        now += timedelta(seconds=10)
 
 
 def _after_something_happened(world: World, dice: Any) -> World:
@@ -95,14 +105,11 @@ def test_cycle_cache_does_not_change_decisions_under_changing_capacity(number: i
     work = [replace(each.work, created=NOW, queued=NOW) for each in large.lives]
     world, cache, snapshot, now = World.of(large.tree, large.flavors, work, settings=settings), CycleCache(), None, NOW
     for _ in range(16):
-        snapshot = measure(world, now, snapshot)
-        cached, fresh = plan(snapshot, cache), plan(measure(world, now))
-        assert whole(cached) == whole(fresh)
-        written = carry_out(world, cached) if dice.chance(90) else world
-        written = _after_something_happened(end_evictions(written) if dice.chance(70) else written, dice)
+        snapshot, cached = planned(world, now, snapshot, cache)
+        after_it = _after_something_happened(written(world, cached, dice, carried_out=90, ended=70), dice)
         taken = {key: dice.between(0, max(1, amount // 3)) for key, amount in large.capacity.items()}
         edit = dice.one_of(large.edits) if large.edits and dice.chance(10) else None
-        world = replace(written, unmanaged=taken if dice.chance(50) else written.unmanaged)
+        world = replace(after_it, unmanaged=taken if dice.chance(50) else after_it.unmanaged)
         world = world if edit is None else replace(world, tree=world.tree.with_group(edit.group))
         now += timedelta(seconds=10)
 
