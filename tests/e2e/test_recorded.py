@@ -32,10 +32,12 @@ def test_a_recorded_run_replays_with_the_same_starts_and_evictions(ask: Asking, 
     ask.submit("owner", "language", 2, run_for="6s")
     ask.until("it takes its min back", lambda: not ask.is_held("owner") and was_evicted(ask, "lent"))
     ask.until("what was evicted runs again", lambda: not ask.is_held("lent"))
-    # The log ends later than the replay of what it says, each step of which can be a few tenths of a second late.
-    time.sleep(1)
+    # Its pods are seen to have ended before its Job says so, which is all that this log knows.
+    ask.until("the log can say that it has ended", lambda: ask.is_complete("owner"))
+    # The log ends later than its replay, each step of which is as late as a look of a busy machine can be.
+    time.sleep(5)
     ask.submit("waits", "vision", 6)
-    time.sleep(1)
+    time.sleep(2)
     recording.terminate()
     assert recording.wait(timeout=60) == 0
 
