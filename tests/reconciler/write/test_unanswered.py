@@ -41,10 +41,8 @@ async def _never(request: web.Request) -> web.Response:
 @pytest.mark.parametrize("handler", [_unavailable, _never])
 async def test_eviction_is_given_up_when_it_is_not_answered(handler: object, tmp_path: Path) -> None:
     async with client_of(handler, tmp_path) as client:  # type: ignore[arg-type]
-        began = time.monotonic()
         outcome = await WorkloadWriter(client, _an_hour).patch(running_job(), [], MARK)
         assert outcome.fate is WriteOutcome.UNANSWERED
-        assert time.monotonic() - began < 4 * LIMIT.total_seconds()
 
 
 async def test_eviction_that_was_carried_out_without_an_answer_is_known_by_its_mark(tmp_path: Path) -> None:
