@@ -1,8 +1,9 @@
 """Whether a stop had a cause at some instant: a limit exceeded, or a preemptor entitled to what was borrowed. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
 from shared.api.annotations import EvictionAnnotation, read_annotations
@@ -30,6 +31,7 @@ from tests.chaos.judging.replay import Instant
 
 _LIMITS: Final = {"OverCeiling", "CapacityLost"}
 GONE: Final = "it was not there"
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,11 @@ class Causes:
             return "" if preemptor.priority > read.priority else "its preemptor is no more important"
         stopped = self._stopped_with(annotation, read.group, instant)
         why = _why_not_over(self._snapshot(instant), read.group, stopped)
-        if why and instant.closed:
+        if why and (instant.closed or instant.orphaned):
             # A closed node counts what pods on it use, so there was less than that, and more than without the node.
-            why = _why_not_over(self._measure(instant, without=instant.closed), read.group, stopped)
+            # A leader that has not seen the owner of pods before it was deleted counts them as unmanaged.
+            least = self._measure(instant, without=instant.closed, unmanaged=instant.orphaned)
+            why = _why_not_over(least, read.group, stopped)
         return why
 
     def entitlement(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
@@ -147,9 +151,16 @@ class Causes:
         return known[1]
 
     def _measure(
-        self, instant: Instant, only: Workload | None = None, without: frozenset[str] = frozenset()
+        self,
+        instant: Instant,
+        only: Workload | None = None,
+        without: frozenset[str] = frozenset(),
+        unmanaged: Mapping[str, int] = NOTHING,
     ) -> Snapshot:
-        """The cluster at that instant; `only`: as if nobody else waited; `without`: these nodes."""
+        """The cluster at that instant; `only`: as if nobody else waited; `without`: these nodes.
+
+        `unmanaged`: resource -> what unmanaged pods use.
+        """
         work = [self._read(each, instant) for each in instant.submitted()]
         workloads = [
             each for each in work if each is not None and (only is None or not each.is_pending or each.id == only.id)
@@ -159,7 +170,8 @@ class Causes:
         there = (each for each in self.around.nodes if each.name not in without)
         nodes = [kept[each.name] if each.name in instant.closed else each for each in there]
         world = World.of(instant.tree, (), workloads, nodes, self.settings)
-        return measure(world, instant.received)
+        use = {FlavorResource("default", resource): amount for resource, amount in unmanaged.items()}
+        return measure(replace(world, unmanaged=use), instant.received)
 
     def _read(self, work: Submitted, instant: Instant) -> Workload | None:
         around = NamespaceContext(priorities=self.around.priorities)

@@ -13,6 +13,7 @@ from shared.api.names import ADMISSION, GROUP_LABEL
 from shared.kinds.kind_object import KindObject
 from shared.quota.model.read.pods import account_of, is_covered
 from shared.quota.model.tree import ROOT, Group, Tree
+from shared.resources import sum_amounts
 from tests.chaos.judging.history.history import Version
 from tests.chaos.judging.history.records import Lease, Shutter, Submitted, account_key, is_child
 
@@ -34,6 +35,8 @@ class Instant:
     tree: Tree
     closed: frozenset[str] = frozenset()
     """Nodes that take no pods."""
+    orphaned: Mapping[str, int] = field(default_factory=dict)
+    """resource -> base units that pods on nodes hold whose owner is deleted."""
 
     def find(self, uid: str) -> Submitted | None:
         """What a user has submitted under that uid."""
@@ -137,7 +140,7 @@ class Replay:
 
     def _remember(self, received: datetime) -> None:
         copies = dict(self.jobs), dict(self.pods), dict(self.objects), dict(self._made)
-        self._instants.append(Instant(received, *copies, self._tree, self._closed))
+        self._instants.append(Instant(received, *copies, self._tree, self._closed, self._orphaned()))
         while self._instants and self._instants[0].received < received - self.lag:
             self._instants.popleft()
 
@@ -171,11 +174,14 @@ class Replay:
         for pod in self.pods.values():
             if ADMISSION in pod.metadata.annotations and not pod.is_gated and not pod.has_ended:
                 _add(total, pod.metadata.labels.get(GROUP_LABEL, ""), pod.spec, 1)
-        for owner in self._pods_of.keys() - self.jobs.keys() - set(map(account_key, self.objects.values())):
-            for pod in self._pods_of[owner].values():
-                if pod.spec.node_name:
-                    _add(total, "", pod.spec, 1)
-        return total
+        orphaned = self._orphaned()
+        return {**total, "": sum_amounts([total.get("", {}), orphaned])} if orphaned else total
+
+    def _orphaned(self) -> Mapping[str, int]:
+        """What pods hold that have a node, and whose owner is deleted."""
+        gone = self._pods_of.keys() - self.jobs.keys() - set(map(account_key, self.objects.values()))
+        pods = (pod for owner in gone for pod in self._pods_of[owner].values() if pod.spec.node_name)
+        return sum_amounts(effective_request(pod.spec) for pod in pods)
 
     def _holds(self, uid: str, job: Job) -> bool:
         if job.has_finished:

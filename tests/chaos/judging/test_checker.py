@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.api.core.pod import read_pod
+from shared.api.core.pod import Pod, read_pod
 from shared.api.names import GROUP_LABEL
 from tests.builders import after
 from tests.chaos.judging.checker import check
@@ -107,6 +107,28 @@ def test_reclaim_for_room_on_a_closed_node_is_reported(is_down: bool, found: lis
     history.submit("lender", "right", 4)
     history.evict("modest", by="lender")
     assert [rule for rule, _ in rules(history)] == found
+
+
+@pytest.mark.parametrize(("cpus", "found"), [(3, []), (0, ["EvictedWithoutCause"])], ids=["holds cpus", "holds none"])
+def test_reclaim_for_room_that_pods_of_a_deleted_job_hold_is_accepted(cpus: int, found: list[str]) -> None:
+    """A new leader, which has never seen their Job, counts them as unmanaged: mins are scaled to what is left."""
+    history = WrittenHistory()
+    history.submit("modest", "left", 4)
+    history.start("modest")
+    history.run("modest")
+    history.observe("pod", left_pod(cpus), "controller")
+    history.submit("lender", "right", 2)
+    history.evict("modest", by="lender")
+    assert [rule for rule, _ in rules(history)] == found
+
+
+def left_pod(cpus: int) -> Pod:
+    """A pod on the node, whose Job is not there."""
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "gone", "uid": "gone", "controller": True}
+    container = {"name": "main", "resources": {"requests": {"cpu": str(cpus)}}}
+    metadata = {"name": "gone-pod", "namespace": "ns", "uid": "gone-pod", "ownerReferences": [owner]}
+    spec = {"nodeName": "node", "containers": [container]}
+    return read_pod({"metadata": metadata, "spec": spec, "status": {"phase": "Running"}})
 
 
 def test_start_above_a_ceiling_is_reported() -> None:
