@@ -54,8 +54,9 @@ def test_page_says_since_when_the_api_server_is_silent_and_recovers(
                 expect(page.locator("#notices p")).to_have_count(0)
             finally:
                 begin()
-            expect(banner).to_be_hidden(timeout=PATIENCE)
-            expect(page.locator("#live")).to_contain_text("live,")
+            expect(page.locator("#live")).to_contain_text("live,", timeout=PATIENCE)
+            # On a slow machine the leader has ended meanwhile, and the banner says that none leads.
+            expect(banner).not_to_contain_text("this page shows the cluster as it was at")
 
 
 def _brief_account(quotree: Quotree) -> Path:
