@@ -19,12 +19,11 @@ from reconciler.write.executor import Executor
 from reconciler.write.pod_groups import PodGroups
 from shared.cluster.state.adoption import flavors_for
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.fault_search import set_aside_cause
+from shared.cluster.state.decider import Decider
 from shared.kube.watch.memory import keep_all_made
 from shared.quota.decide.decisions import Plan
-from shared.quota.decide.plan import plan
 from shared.quota.decide.state.cycle_cache import CycleCache
-from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.tree import ROOT, SYSTEM
 from shared.telemetry import get_logger
 
@@ -76,8 +75,7 @@ class CycleRunner:
         self._metrics = metrics
         self._wake = wake
         self._idle_cycles = 0
-        self._snapshot: Snapshot | None = None
-        self._cycle_cache = CycleCache()
+        self._decider = Decider(state)
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, executor: Executor) -> NoReturn:
@@ -88,7 +86,7 @@ class CycleRunner:
             was_changed = self._state.changed
             begun, now = executor.begun, datetime.now(UTC)
             try:
-                with nullcontext() if self._snapshot else keep_all_made():
+                with nullcontext() if self._decider.last else keep_all_made():
                     snapshot, decided = self._decide_once(executor, now)
             except Exception as error:
                 await self._set_aside_cause(error, now)
@@ -127,17 +125,15 @@ class CycleRunner:
             await asyncio.wait_for(self._wake.observed.wait(), pause.total_seconds())
 
     def _decide_once(self, executor: Executor, now: datetime) -> tuple[Snapshot, Plan]:
-        snapshot = measure(self._state.world_at(now), now, self._snapshot)
+        snapshot = self._decider.measure(now)
         for key, workload in list(self._state.work.follow_ups.unadmitted_running.items()):
             with self._state.work.readings.set_aside_if_fails(key):
                 if workload.group in snapshot.leaves:
                     executor.annotator.adopt(key, flavors_for(workload, snapshot), now)
         self._write_unready(executor, snapshot, now)
         if self._state.changed:
-            snapshot = measure(self._state.world_at(now), now, snapshot)
-        decided = plan(snapshot, self._cycle_cache)
-        self._snapshot = snapshot
-        return snapshot, decided
+            snapshot = self._decider.measure(now, snapshot)
+        return snapshot, self._decider.plan(snapshot)
 
     def _carry_out(self, executor: Executor, snapshot: Snapshot, decided: Plan) -> None:
         self._state.remember_over(decided.over_since)
@@ -146,32 +142,22 @@ class CycleRunner:
             # After the writes of decisions: no start waits for it.
             runtime = {key: each.runtime for key, each in snapshot.numbers.get(ROOT, {}).items()}
             self._state.accounts.after(snapshot.world, decided.now, runtime)
-        self._reports.show(snapshot, decided, self._cycle_cache)
+        self._reports.show(snapshot, decided, self._decider.cache)
         self._metrics.groups.show(snapshot, decided)
 
     async def _set_aside_cause(self, error: Exception, now: datetime) -> None:
         """Set aside the object on which deciding has failed. Raises `error` if none is responsible.
 
-        Other tasks run between the steps of the search. The next plan goes on from the last whole one.
+        Other tasks run between the steps of the search.
         """
         log.critical("Deciding failed: our own bug; looking for the object", exc_info=error)
-        self._keep(self._snapshot)
-        search = set_aside_cause(self._state, error, now, self._snapshot)
-        try:
-            while True:
-                next(search)
-                await asyncio.sleep(0)
-        except StopIteration as end:
-            if not end.value:
-                self._keep(None)
+        for _ in self._decider.recover(error, now):
+            # What the failed decision has left is of no use to them.
+            self._reports.latest_plan.cache = self._decider.cache
+            await asyncio.sleep(0)
+        self._reports.latest_plan.cache = self._decider.cache
         self._reports.faults.tell()
         self._wake.request()
-
-    def _keep(self, last: Snapshot | None) -> None:
-        """Keep nothing but what the last whole plan has left; None: nothing at all."""
-        self._snapshot = last
-        self._cycle_cache = CycleCache() if last is None else self._cycle_cache.as_of(last)
-        self._reports.latest_plan.cache = self._cycle_cache
 
     def _write_unready(self, executor: Executor, snapshot: Snapshot, now: datetime) -> None:
         """Write since when workloads have lost readiness, where a deadline or lost capacity counts from then."""

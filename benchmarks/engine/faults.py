@@ -22,17 +22,14 @@ from shared.api.core.job import Job, read_job
 from shared.api.core.namespace import read_namespace
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.fault_search import set_aside_cause
-from shared.cluster.state.faults.bisection import finish
+from shared.cluster.state.decider import Decider
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.kube.watch.cache import Changed
 from shared.quota.decide import plan as planning
-from shared.quota.decide.plan import plan
 from shared.quota.decide.state import equivalence
-from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.inputs.workload_set import WorkloadSet
 from shared.quota.measure.leaves import leaf_updates
-from shared.quota.measure.snapshot import Snapshot, measure
+from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings
@@ -85,8 +82,7 @@ class Cluster:
         dice = Random(1)
         sizes = ((dice.randint(2000, 4000), dice.randint(200, 4000)) for _ in range(jobs))
         self.come(*(job(f"job-{number}", f"g{number % leaves}", *size) for number, size in enumerate(sizes)))
-        self.snapshot: Snapshot | None = None
-        self.cache = CycleCache()
+        self._decider = Decider(self.state)
         self._now = NOW + timedelta(hours=1)
 
     def come(self, *jobs: Job) -> None:
@@ -96,17 +92,8 @@ class Cluster:
     def cycle(self) -> set[str]:
         """Decide as the reconciler does, until that does not fail; return what is started."""
         self._now += timedelta(seconds=1)
-        while True:
-            try:
-                snapshot = measure(self.state.world_at(self._now), self._now, self.snapshot)
-                decided = plan(snapshot, self.cache)
-            except Exception as error:
-                self.cache = CycleCache() if self.snapshot is None else self.cache.as_of(self.snapshot)
-                if not finish(set_aside_cause(self.state, error, self._now, self.snapshot)):
-                    self.snapshot, self.cache = None, CycleCache()
-                continue
-            self.snapshot = snapshot
-            return {each.workload.key for each in decided.starts}
+        _, decided = self._decider.decide(self._now)
+        return {each.workload.key for each in decided.starts}
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from datetime import datetime
 from reconciler.report.latest_plan import LatestPlan
 from reconciler.visibility.objects.observed import ObservedPlan
 from shared.cluster.state.cluster_state import ClusterState
-from shared.cluster.state.fault_search import decide_from_scratch
+from shared.cluster.state.decider import Decider
 from shared.cluster.state.group_history import history_of, over_since_of
 from shared.quota.measure.accounts.run_times import RunTimes
 from shared.quota.measure.accounts.written_accounts import run_times_of
@@ -32,4 +32,4 @@ def _plan_as_new_leader(state: ClusterState, now: datetime, leaderless_since: da
     groups = state.tree.groups.values()
     state.remember_over(over_since_of(groups, state.faults))
     state.history = history_of(groups, state.settings.fairness_half_life, now, state.faults)
-    return ObservedPlan(Outlook(*decide_from_scratch(state, now), leaderless_since=leaderless_since), leads=False)
+    return ObservedPlan(Outlook(*Decider(state).decide(now), leaderless_since=leaderless_since), leads=False)

@@ -1,7 +1,7 @@
 """Which of many things makes a computation fail: the computation is repeated with halves of them. Pure.
 
-A step of the search takes at most as long as the computation itself, and each is on half of the things of the one
-before: in all as long as two or three whole ones, if one thing is enough to fail.
+Each step of the search is on half of the things of the one before: in all they take as long as the computation itself,
+if one thing is enough to fail.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -18,7 +18,14 @@ def least_failing(suspects: Sequence[T], fails: Callable[[Sequence[T]], bool]) -
     It must fail with all of them, and not without any. Of 8 suspects, where 3 and 6 fail only together: neither half
     fails; the first half beside 5 to 8 comes down to 3, the second beside 3 to 6.
     """
-    return _search(list(suspects), [], fails)
+    left = list(suspects)
+    while len(left) > 1:
+        middle = len(left) // 2
+        yield
+        # Where one is enough, a half without it does not fail: the other is not tried.
+        left = left[:middle] if fails(left[:middle]) else left[middle:]
+    yield
+    return left if fails(left) else (yield from _search(list(suspects), [], fails))
 
 
 def _search(suspects: list[T], beside: list[T], fails: Callable[[Sequence[T]], bool]) -> Bisection[list[T]]:

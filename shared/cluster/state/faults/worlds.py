@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from shared.cluster.state.faults.bisection import Bisection, least_failing
 from shared.quota.measure.inputs.workload_set import WorkloadChange
@@ -14,36 +15,47 @@ from shared.quota.model.node import ClusterNode
 from shared.quota.model.tree import ROOT, Group, Tree
 from shared.quota.model.workload import Workload
 
+T = TypeVar("T")
 WorldPart = Workload | Group | Flavor | ClusterNode
 DecideOnPart = Callable[[World, Snapshot | None], Snapshot]
 """Decides on a world, measured on top of a snapshot of a similar one. Raises what makes that fail."""
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
-def find_parts(world: World, decide: DecideOnPart, last_good: World | None) -> Bisection[list[WorldPart] | None]:
-    """Return the objects with which it fails, and without any one of which it does not; empty: it does not fail.
+def find_parts(world: World, decide: DecideOnPart, last: Snapshot | None) -> Bisection[list[WorldPart] | None]:
+    """Return the objects with which it fails, and without any one of which it does not; empty: none fails by itself.
 
-    None: it fails without any object, so none is responsible. `last_good`: where it did not fail; workloads that are
-    not in it are looked at first, then all in leaves that have changed since, so that a large world is seldom decided
-    on as a whole. A world without workloads is decided on once, and each part of the workloads on top of that.
+    None: it fails without any object, so none is responsible. `last`: of the latest decision that did not fail.
+    Workloads that are not in it are looked at first; then the leaves, those that have changed since before others, on
+    top of what is known of them; then the workloads of the leaf. A large world is seldom decided on as a whole.
     """
-    bare = with_workloads(world, ())
+    bare = world.only(())
     decided = _decided(decide, bare, None)
     if decided is None:
         objects: list[WorldPart] = [*world.tree.groups.values(), *world.flavors.values(), *world.nodes]
         return (yield from _found(objects, lambda chosen: _decided(decide, with_objects(bare, chosen), None) is None))
 
-    def fails_with(chosen: Sequence[WorldPart]) -> bool:
-        return _decided(decide, _with_changes(bare, chosen), decided) is None
+    def fails_on(base: Snapshot, chosen: Iterable[WorldPart]) -> bool:
+        changes = [(None, each) for each in chosen if isinstance(each, Workload)]
+        return _decided(decide, bare.with_changes(changes), base) is None
 
-    workloads: list[WorldPart] = [each for found in world.workload_sets.values() for each in found.by_id.values()]
-    if last_good is None:
-        return (yield from _found(workloads, fails_with))
-    recent = [each for each in workloads if not _is_in(last_good, each)]
-    touched = world.changed_since(last_good)
-    beside = [each for each in workloads if isinstance(each, Workload) and each.group in touched]
-    found = (yield from _found(recent, fails_with)) or (yield from _found(beside, fails_with))
-    return found or (yield from _found(workloads, fails_with))
+    base, leaves = decided, list(world.workload_sets)
+    if last is not None:
+        base, known, touched = last, last.world, world.changed_since(last.world)
+        new = [each for each in _workloads(world, touched) if not _is_in(known, each)]
+        found = yield from _found(new, partial(fails_on, decided))
+        if found:
+            return found
+        leaves.sort(key=lambda name: name not in touched)
+    failing = yield from _found(leaves, lambda chosen: _decided(decide, world.only(chosen), base) is None)
+    if not failing:
+        return []
+    found = yield from least_failing(_workloads(world, failing), partial(fails_on, base))
+    return found if base is decided or fails_on(decided, found) else []
+
+
+def _workloads(world: World, groups: Iterable[str]) -> list[WorldPart]:
+    return [each for name in groups for each in world.workloads_of(name).by_id.values()]
 
 
 def _decided(decide: DecideOnPart, world: World, last: Snapshot | None) -> Snapshot | None:
@@ -53,10 +65,8 @@ def _decided(decide: DecideOnPart, world: World, last: Snapshot | None) -> Snaps
         return None
 
 
-def _found(
-    suspects: Sequence[WorldPart], fails_with: Callable[[Sequence[WorldPart]], bool]
-) -> Bisection[list[WorldPart] | None]:
-    def fails(chosen: Sequence[WorldPart]) -> bool:
+def _found(suspects: Sequence[T], fails_with: Callable[[Sequence[T]], bool]) -> Bisection[list[T] | None]:
+    def fails(chosen: Sequence[T]) -> bool:
         try:
             return fails_with(chosen)
         except Exception:
@@ -69,19 +79,6 @@ def _found(
     if not suspects or not fails(suspects):
         return []
     return (yield from least_failing(suspects, fails))
-
-
-def with_workloads(world: World, chosen: Iterable[WorldPart]) -> World:
-    """Return the world with no workloads but these."""
-    empty = replace(
-        world, workload_sets={}, victims={}, preemptors={}, on_closed_nodes={}, version=object(), history=()
-    )
-    return _with_changes(empty, chosen)
-
-
-def _with_changes(world: World, chosen: Iterable[WorldPart]) -> World:
-    workloads = [each for each in chosen if isinstance(each, Workload)]
-    return world.with_changes((None, each) for each in workloads) if workloads else world
 
 
 def with_objects(world: World, chosen: Iterable[WorldPart]) -> World:

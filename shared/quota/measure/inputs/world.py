@@ -4,10 +4,9 @@ Two worlds that share a part (the same tree object, the same WorkloadSet object)
 only what changed. Build a changed world from the previous one with `with_changes` or `replace`, never from scratch.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
 
 from shared.quota.measure.inputs.requester_use import RequesterUse
 from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
@@ -27,9 +26,6 @@ OverSince = Mapping[tuple[str, FlavorResource], datetime]
 
 PastUse = Mapping[str, Mapping[FlavorResource, Amount]]
 """group -> key -> decayed use of the past; a group's mapping is another object when one of its amounts changed."""
-
-
-_MAX_HISTORY: Final = 64
 
 
 @dataclass(frozen=True)
@@ -70,10 +66,6 @@ class World:
     """The budgets that are spent; `tree` has what follows from them."""
     budgets_used: BudgetsUsed = field(default_factory=dict)
     """What is used of the budgets that are spent; no decision reads it."""
-    version: object = field(default_factory=object)
-    """Another object whenever `workload_sets` changes."""
-    history: tuple[tuple[object, frozenset[str]], ...] = ()
-    """(previous version, the groups whose workloads changed right after it), the latest first; of limited length."""
 
     @staticmethod
     def of(
@@ -130,20 +122,31 @@ class World:
             victims=victims,
             preemptors=_preemptors(self, workload_sets, victims, listed),
             on_closed_nodes=_on_closed_nodes(self.on_closed_nodes, listed),
-            version=object(),
-            history=((self.version, frozenset(by_group)), *self.history)[:_MAX_HISTORY],
+        )
+
+    def only(self, groups: Container[str]) -> "World":
+        """Return this world with no workloads but those of these groups."""
+        sets = {name: found for name, found in self.workload_sets.items() if name in groups}
+        listed = [each for found in self.victims.values() for each in found if each.group in groups]
+        victims = _victims({}, [(None, each) for each in listed])
+        closed = ((None, each) for found in sets.values() for each in found.by_id.values())
+        return replace(
+            self,
+            workload_sets=sets,
+            victims=victims,
+            preemptors={
+                each: found for each, found in self.preemptors.items() if each in victims and found.group in groups
+            },
+            on_closed_nodes=_on_closed_nodes({}, closed) if self.on_closed_nodes else {},
         )
 
     def changed_since(self, previous: "World") -> set[str]:
         """Return the groups whose workloads may differ from those in `previous`."""
-        if self.workload_sets is previous.workload_sets:
+        here, there = self.workload_sets, previous.workload_sets
+        if here is there:
             return set()
-        changed: set[str] = set()
-        for version, groups in self.history:
-            changed |= groups
-            if version is previous.version:
-                return changed
-        return set(self.workload_sets.keys() | previous.workload_sets.keys())
+        changed = {name for name, found in here.items() if there.get(name) is not found}
+        return changed.union(there.keys() - here.keys())
 
     def workloads_of(self, group: str) -> WorkloadSet:
         """That group's workloads; empty for a group without any."""

@@ -1,6 +1,6 @@
 """What counts in place of an object on which a step fails, and until when."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from shared.api.names import HOLD_LABEL
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.cluster_state import MOST_ASIDE, ClusterState
-from shared.cluster.state.fault_search import decide_from_scratch
+from shared.cluster.state.decider import Decider
 from shared.cluster.state.faults.bisection import finish
 from shared.cluster.state.faults.register import FLAVOR, GROUP, NODE, WORKLOAD, Subject
 from shared.cluster.state.faults.stand_ins import stand_in
@@ -34,7 +34,7 @@ class Fault(Exception):
 
 
 def started(state: ClusterState) -> set[str]:
-    _, decided = decide_from_scratch(state, NOW)
+    _, decided = Decider(state).decide(NOW)
     return {each.workload.key for each in decided.starts}
 
 
@@ -196,10 +196,10 @@ def test_bug_that_concerns_no_object_is_raised(state: ClusterState, monkeypatch:
     def always(*_: object) -> None:
         raise Fault
 
-    monkeypatch.setattr("shared.cluster.state.fault_search.measure", always)
+    monkeypatch.setattr("shared.cluster.state.decider.measure", always)
     state.observe_jobs([Changed(None, a_job())])
     with pytest.raises(Fault):
-        decide_from_scratch(state, NOW)
+        Decider(state).decide(NOW)
 
 
 def test_each_new_fault_causes_a_cycle_that_tells_it(state: ClusterState) -> None:
@@ -227,8 +227,23 @@ def test_a_tree_is_measured_once_to_find_the_workload_at_fault() -> None:
             raise Fault
         return measure(part, NOW, last)
 
-    assert finish(find_parts(new, decide, known)) == [bad]
+    assert finish(find_parts(new, decide, measure(known, NOW))) == [bad]
     assert from_scratch.count(True) == 1
+
+
+@dataclass
+class Deciding:
+    """Fails where these workloads wait; notes the leaves that are measured again and how many workloads these have."""
+
+    bad: set[str]
+    measured: list[int] = field(default_factory=list)
+
+    def __call__(self, part: World, last: Snapshot | None) -> Snapshot:
+        changed = part.workload_sets if last is None else part.changed_since(last.world)
+        self.measured.append(sum(len(part.workloads_of(name).by_id) for name in changed))
+        if self.bad <= {each.key for found in part.workload_sets.values() for each in found.by_id.values()}:
+            raise Fault
+        return measure(part, NOW, last)
 
 
 def test_workload_that_an_arrival_beside_it_shows_to_be_at_fault_is_sought_in_its_leaf_only() -> None:
@@ -236,13 +251,35 @@ def test_workload_that_an_arrival_beside_it_shows_to_be_at_fault_is_sought_in_it
     bad = pending("b", 1, "bad")
     known = world("root 8\n  a 4\n  b 4", [bad, *(pending("a", 1, f"old-{number}") for number in range(50))])
     new = known.with_changes([(None, pending("b", 1, "new"))])
-    sizes = []
+    deciding = Deciding({bad.key})
+    assert finish(find_parts(new, deciding, measure(known, NOW))) == [bad]
+    assert max(deciding.measured) == 2
 
-    def decide(part: World, last: Snapshot | None) -> Snapshot:
-        sizes.append(sum(len(found.by_id) for found in part.workload_sets.values()))
-        if bad.id in part.workloads_of("b").by_id:
+
+def test_workload_that_time_makes_fail_is_sought_on_top_of_what_is_known_of_other_leaves() -> None:
+    """Nothing has changed, so nothing says where to look first."""
+    leaves = "\n".join(f"  l{number} 1" for number in range(16))
+    waiting = [pending(f"l{n % 16}", 1, f"old-{n}") for n in range(320)]
+    known = world(f"root 16\n{leaves}", waiting)
+    deciding = Deciding({waiting[77].key})
+    assert finish(find_parts(known, deciding, measure(known, NOW))) == [waiting[77]]
+    assert max(deciding.measured) <= 10
+
+
+def test_of_workloads_that_fail_together_in_two_leaves_both_are_found() -> None:
+    waiting = [pending(name, 1, f"{name}-{n}") for name in "ab" for n in range(8)]
+    known, bad = world("root 8\n  a 4\n  b 4", waiting), [waiting[3], waiting[13]]
+    assert finish(find_parts(known, Deciding({each.key for each in bad}), measure(known, NOW))) == bad
+
+
+def test_where_only_what_is_kept_of_the_last_decision_fails_no_object_is_at_fault() -> None:
+    """The next decision is made from scratch then."""
+    known = world("root 8\n  a 4", [pending("a", 1, f"old-{number}") for number in range(8)])
+    last = measure(known, NOW)
+
+    def decide(part: World, base: Snapshot | None) -> Snapshot:
+        if base is last and part.workloads_of("a").by_id:
             raise Fault
-        return measure(part, NOW, last)
+        return measure(part, NOW, base)
 
-    assert finish(find_parts(new, decide, known)) == [bad]
-    assert max(sizes) == 2
+    assert finish(find_parts(known, decide, last)) == []
