@@ -60,13 +60,12 @@ class AdmissionPasses:
     def start_entitled(self) -> None:
         """Make the first pass: start entitled workloads, or make or keep room for them."""
         cache, usage = self.inputs.cache, self.usage
-        unknown = {name for name in cache.of(Sort.WAITING) if not cache.leaves[name].none_entitled}
-        names = sorted(unknown | (usage.touched.keys() & cache.of(Sort.WAITING)))
+        names = sorted(cache.of(Sort.UNDECIDED) | (usage.touched.keys() & cache.of(Sort.WAITING)))
         queues = {name: self._queue(name, self._entitled_head) for name in names}
         if self.block.by is not None:
             return
         heads = (queue.next_head() for queue in queues.values())
-        tournament = Tournament(usage, cache.weights, (head for head in heads if head is not None))
+        tournament = Tournament(usage, (head for head in heads if head is not None))
         while (head := tournament.best) is not None and self.block.by is None:
             queue = queues[head.path[0]]
             self._try_entitled(queue, head)
@@ -74,7 +73,7 @@ class AdmissionPasses:
         if self.block.by is None:
             for name, queue in queues.items():
                 if not queue.had_heads and not queue.leaf_usage.touched:
-                    cache.leaves[name].none_entitled = True
+                    cache.note_none_entitled(name)
 
     def start_borrowing(self) -> None:
         """Make the second pass: let others borrow, while all room is kept that entitled workloads wait for."""
@@ -98,7 +97,7 @@ class AdmissionPasses:
         borrowers = Borrowers(
             self.inputs, self.usage, self.block, self._deferred, lambda name: self._queue(name, self._borrowing_head)
         )
-        tournament = Tournament(self.usage, self.inputs.cache.weights, borrowers.heads())
+        tournament = Tournament(self.usage, borrowers.heads())
         while (head := tournament.best) is not None and self.block.by is None:
             may_be_out = not self._deferred
             if may_be_out and borrowers.is_out(ROOT):

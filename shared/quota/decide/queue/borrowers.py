@@ -1,23 +1,31 @@
 """Which leaves take part in a borrowing pass, and with which head.
 
-Each leaf that waits is looked at once, when the pass begins: its head is the first of its steps that fits into what is
-available below its parent. Its queue is evaluated instead where the steps do not hold, because the round has changed
-the leaf or because some workload there might be entitled.
+The head of a leaf that waits is the first of its steps that fits into what is available below its parent when the pass
+begins. Leaves below one parent are looked at together, when one of their heads could be the best: until then, their
+steps merged say what they could take. The queue of a leaf is evaluated instead, and at once, where its steps do not
+hold, because the round has changed the leaf or because some workload there might be entitled.
 
 A leaf without a head takes no part in the pass: what is available only shrinks, so what does not fit when the pass
 begins need not be tried again.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
-from shared.quota.decide.queue.fair_sharing import QueueHead
+from shared.quota.decide.queue.fair_sharing import QueueHead, Unopened
 from shared.quota.decide.queue.leaf_queue import LeafQueue
-from shared.quota.decide.state.cycle_cache import Sort
 from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
-from shared.quota.decide.state.steps import KeyAmounts, LeastNeeds, QueueStep, first_within, is_within, least_needs
+from shared.quota.decide.state.steps import (
+    KeyAmounts,
+    LeastNeeds,
+    QueueStep,
+    StepsBelow,
+    first_within,
+    is_within,
+)
 from shared.quota.decide.state.usage import GroupPath, Keys
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import WorkloadId
@@ -54,7 +62,8 @@ class Borrowers:
         """`deferred`: workloads that are tried whether or not they fit; those that have been tried are removed."""
         self._inputs = inputs
         self._usage = usage
-        self._blocked = block.leaves
+        self._blocked = frozenset(block.leaves)
+        """Leaves in which nothing starts since before the pass."""
         self._deferred = deferred
         self._queue_of = queue_of
         started = {each.workload.group for each in inputs.taken_over.starts}
@@ -65,37 +74,56 @@ class Borrowers:
         self._queues: dict[str, LeafQueue] = {}
         """leaf -> its queue; only leaves whose queue is evaluated."""
         self._needs: dict[str, list[LeastNeeds]] = {}
-        """parent of leaves -> what each leaf below it that takes part needs at least."""
+        """parent of leaves -> what the leaves below it that take part need at least."""
         self._open: dict[str, list[GroupPath]] = {}
         """root or a child of root -> the paths of the parents of leaves below it; one with no room left is removed."""
 
-    def heads(self) -> Iterator[QueueHead]:
-        """Look at each leaf that waits; yield the heads."""
-        leaves, now = self._inputs.cache.leaves, self._inputs.now
-        below: dict[str, BelowParent] = {}
-        for name in self._inputs.cache.of(Sort.WAITING):
-            known = leaves[name]
-            steps = known.steps(now) if known.none_entitled and name not in self._to_evaluate else None
-            if steps is None:
-                head = None if name in self._blocked else self._next_evaluated(name)
+    def heads(self) -> Iterator[QueueHead | Unopened]:
+        """Yield the heads, and the parents of leaves of which the steps merged say that something could fit there."""
+        cache = self._inputs.cache
+        for parent, names in cache.waiting.items():
+            below = cache.steps_below(parent, self._inputs.now, self._to_evaluate)
+            for head in map(self._evaluated, names - below.leaves):
                 if head is not None:
-                    self._take_part(head.path, least_needs(known.classes, known.numbers))
                     yield head
-                continue
-            path = known.leaf.path
-            room = below.get(path[1])
-            if room is None:
-                room = below[path[1]] = BelowParent(self._usage, path[1:])
-            step = first_within(steps, room)
+            unopened = self._unopened(below) if below.leaves else None
+            if unopened is not None:
+                yield unopened
+
+    def _evaluated(self, name: str) -> QueueHead | None:
+        """Evaluate the queue of this leaf; return its head, if it has one."""
+        head = None if name in self._blocked else self._next_evaluated(name)
+        if head is not None:
+            self._take_part(head.path[1:], self._inputs.cache.leaves[name].least_needs)
+        return head
+
+    def _unopened(self, below: StepsBelow) -> Unopened | None:
+        """Return the leaves whose steps hold, if anything could fit there."""
+        path = self._inputs.cache.leaves[next(iter(below.leaves))].leaf.path[1:]
+        room = BelowParent(self._usage, path)
+        takes = set[tuple[bool, Keys]]()
+        for keys, least, beyond_min, _ in below.by_keys:
+            if is_within(least, room[keys]):
+                takes.update((each, keys) for each in beyond_min)
+        if not takes:
+            return None
+        self._take_part(path, below.by_keys)
+        return Unopened(path, takes, partial(self._heads_of, below.leaves, room))
+
+    def _heads_of(self, names: Iterable[str], room: BelowParent) -> Iterator[QueueHead]:
+        """Yield the heads of these leaves, by their steps. `room`: below their parent, when the pass began."""
+        leaves, now = self._inputs.cache.leaves, self._inputs.now
+        for name in names:
+            steps = leaves[name].steps(now)
+            step = None if steps is None else first_within(steps, room)
             if step is not None and name not in self._blocked:
-                self._take_part(path, steps.by_keys)
                 yield self._head_at(name, step)
 
     def _next_evaluated(self, name: str) -> QueueHead | None:
         """Return the next head of a leaf whose queue is evaluated; quick where not even the least of it fits."""
         known = self._inputs.cache.leaves[name]
         is_deferred = any(each.leaf_usage.name == name for each in self._deferred.values())
-        if not is_deferred and not self._has_room(known.leaf.path[1:], least_needs(known.classes, known.numbers)):
+        if not is_deferred and not self._has_room(known.leaf.path[1:], known.least_needs):
             return None
         if name not in self._queues:
             self._queues[name] = self._queue_of(name)
@@ -111,12 +139,13 @@ class Borrowers:
         leaf = self._inputs.cache.leaves[name].leaf
         return QueueHead(leaf.pending[step.queue_place], step.keys, leaf.path, step.beyond_min)
 
-    def _take_part(self, path: GroupPath, needs: LeastNeeds) -> None:
-        found = self._needs.get(path[1])
+    def _take_part(self, parent: GroupPath, needs: LeastNeeds) -> None:
+        """Note what leaves below this parent need at least."""
+        found = self._needs.get(parent[0])
         if found is None:
-            found = self._needs[path[1]] = []
-            for group in {ROOT, *path[1:][-2:]}:
-                self._open.setdefault(group, []).append(path[1:])
+            found = self._needs[parent[0]] = []
+            for group in {ROOT, *parent[-2:]}:
+                self._open.setdefault(group, []).append(parent)
         found.append(needs)
 
     def is_out(self, group: str) -> bool:
@@ -150,5 +179,5 @@ class Borrowers:
         queue.go_to(chosen.queue_place)
         try_head(queue, head)
         # Those whom the head held back may follow now, and they may need less.
-        self._take_part(head.path, least_needs(known.classes, known.numbers))
+        self._take_part(head.path[1:], known.least_needs)
         return self._next_evaluated(name)

@@ -5,13 +5,12 @@ which their leaf stays within effectiveMin come first; then the child's share, i
 name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from shared.quota.decide.state.cycle_cache import SiblingWeights
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupPath, Keys
 from shared.quota.measure.group_usage import NO_NUMBERS
@@ -38,30 +37,52 @@ class QueueHead(NamedTuple):
     """Whether it takes its leaf's used beyond effectiveMin."""
 
 
+class Unopened(NamedTuple):
+    """The leaves below one parent, none of which has been looked at."""
+
+    path: GroupPath
+    """The names from the parent up to root."""
+    takes: Set[tuple[bool, Keys]]
+    """(beyond effectiveMin, keys) of all that their heads can be."""
+    look: Callable[[], Iterable[QueueHead]]
+    """Returns the heads."""
+
+
 class Tournament:
     """The heads of all leaves that have one. Each parent has a heap of its children, the one with the best head on top.
 
     A child that is not a leaf is first ranked by a bound: none of the heads below it comes before that. Only when such
-    a child is on top are the heads below it ranked.
+    a child is on top are the heads below it looked for, and ranked.
     """
 
-    __slots__ = ("_below", "_heads", "_heaps", "_shares", "_takes")
+    __slots__ = ("_below", "_heads", "_heaps", "_shares", "_takes", "_unopened")
 
-    def __init__(self, usage: RoundUsage, weights: SiblingWeights, heads: Iterable[QueueHead]) -> None:
-        self._shares = Shares(usage, weights)
+    def __init__(self, usage: RoundUsage, heads: Iterable[QueueHead | Unopened]) -> None:
+        self._shares = Shares(usage)
         self._heads: dict[str, QueueHead] = {}
         """leaf -> its first head."""
         self._below: dict[str, set[str]] = {}
         """parent -> its children that have a head, or a leaf with a head below them."""
         self._takes: dict[str, set[tuple[bool, Keys]]] = {}
-        """child that is not a leaf -> (beyond effectiveMin, keys) of each head below it."""
+        """group that is not a leaf -> (beyond effectiveMin, keys) of all that the heads below it can be."""
         self._heaps: dict[str, list[tuple[Rank, str, QueueHead | None]]] = {}
         """parent -> (rank, child, the head that the child sends up; None: the rank is a bound)."""
-        for head in heads:
-            self._heads[head.path[0]] = head
-            for child, parent in pairwise(head.path):
-                self._below.setdefault(parent, set()).add(child)
-                self._takes.setdefault(parent, set()).add((head.beyond_min, head.keys))
+        self._unopened: dict[str, Unopened] = {}
+        """parent → its leaves, until they are looked at."""
+        for each in heads:
+            if isinstance(each, Unopened):
+                self._unopened[each.path[0]] = each
+                self._takes.setdefault(each.path[0], set()).update(each.takes)
+                self._enter(each.path, each.takes)
+            else:
+                self._heads[each.path[0]] = each
+                self._enter(each.path, ((each.beyond_min, each.keys),))
+
+    def _enter(self, path: GroupPath, takes: Iterable[tuple[bool, Keys]]) -> None:
+        """Let the group at the start of the path take part: what its heads take counts for all above it."""
+        for child, parent in pairwise(path):
+            self._below.setdefault(parent, set()).add(child)
+            self._takes.setdefault(parent, set()).update(takes)
 
     @property
     def best(self) -> QueueHead | None:
@@ -71,6 +92,7 @@ class Tournament:
     def _best_below(self, parent: str) -> QueueHead | None:
         heap = self._heaps.get(parent)
         if heap is None:
+            self._look_below(parent)
             heap = self._heaps[parent] = [self._first_entry(parent, child) for child in self._below.get(parent, ())]
             heapify(heap)
         while heap and heap[0][2] is None:
@@ -79,6 +101,12 @@ class Tournament:
             if head is not None:
                 heappush(heap, (self._rank(parent, child, head), child, head))
         return heap[0][2] if heap else None
+
+    def _look_below(self, parent: str) -> None:
+        unopened = self._unopened.pop(parent, None)
+        for head in unopened.look() if unopened is not None else ():
+            self._heads[head.path[0]] = head
+            self._below.setdefault(parent, set()).add(head.path[0])
 
     def _first_entry(self, parent: str, child: str) -> tuple[Rank, str, QueueHead | None]:
         head = self._heads.get(child)
@@ -114,13 +142,13 @@ class Tournament:
 class Shares:
     """How much groups have borrowed, and have used in the past, in proportion to their weight."""
 
-    __slots__ = ("_numbers", "_snapshot", "_used", "_weights")
+    __slots__ = ("_numbers", "_snapshot", "_used", "_weights_below")
 
-    def __init__(self, usage: RoundUsage, weights: SiblingWeights) -> None:
+    def __init__(self, usage: RoundUsage) -> None:
         self._snapshot: Snapshot = usage.snapshot
         self._numbers = usage.snapshot.numbers
         self._used = usage.used
-        self._weights = weights
+        self._weights_below = usage.snapshot.before_turns.tree_index.weights_below
 
     def of(self, parent: str, child: str, keys: Iterable[FlavorResource]) -> tuple[bool, int, int]:
         """Return whether the child has weight 0 on some key, and its largest share and past use on the others."""
@@ -144,4 +172,4 @@ class Shares:
         capacity = self._snapshot.capacity.get(key, 0)
         if capacity <= 0:
             return 0
-        return (amount * self._weights.below(parent, key, self._numbers) << SHARP) // (capacity * weight)
+        return (amount * self._weights_below(parent, key) << SHARP) // (capacity * weight)

@@ -14,13 +14,14 @@ from shared.quota.decide.identity import changed_names
 from shared.quota.decide.known_siblings import KnownSiblings
 from shared.quota.decide.over_since import OverSinceCache
 from shared.quota.decide.state.known_leaf import KnownLeaf
+from shared.quota.decide.state.steps import Steps, StepsBelow, merge_steps
 from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.lifecycle import STARTS_NOTHING, is_drained
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.tree import ROOT, SYSTEM, Tree
-from shared.resources import Amount, FlavorResource
+from shared.resources import FlavorResource
 
 
 class Sort(Enum):
@@ -28,6 +29,8 @@ class Sort(Enum):
 
     WAITING = auto()
     """Pending workloads that may start."""
+    UNDECIDED = auto()
+    """Pending workloads that may start, some of which might be entitled: a pass must find out."""
     SWAPPING = auto()
     """A waiting workload of higher priority than some that runs."""
     EVICTING = auto()
@@ -66,46 +69,24 @@ BELONGS: Final[Mapping[Sort, Callable[[LeafSnapshot], bool]]] = {
     Sort.ENDING: lambda leaf: leaf.next_end is not None,
     Sort.STRICT: lambda leaf: leaf.reclaim.mode is ReclaimMode.STRICT,
 }
-"""sort -> whether a leaf is of that sort."""
-
-
-class SiblingWeights:
-    """The weights of the children of each parent together, in one tree with one capacity."""
-
-    __slots__ = ("_capacity", "_sums", "_tree")
-
-    def __init__(self, tree: Tree, capacity: Mapping[FlavorResource, Amount]) -> None:
-        self._tree, self._capacity = tree, capacity
-        self._sums: dict[tuple[str, FlavorResource], Amount] = {}
-        """(parent, key) -> the sum, computed when first requested."""
-
-    def is_for(self, snapshot: Snapshot) -> bool:
-        """Return whether the sums hold for this snapshot: a weight that is not given follows the capacity."""
-        return self._tree is snapshot.world.tree and self._capacity is snapshot.capacity
-
-    def below(self, parent: str, key: FlavorResource, numbers: Mapping[str, GroupNumbers]) -> Amount:
-        """Return the sum of the weights of the children of `parent`."""
-        found = self._sums.get((parent, key))
-        if found is None:
-            children = (numbers.get(each, {}) for each in self._tree.children(parent) if each != SYSTEM)
-            found = self._sums[parent, key] = sum(own.get(key, NO_NUMBERS).weight for own in children)
-        return found
+"""sort -> whether a leaf is of that sort; UNDECIDED is known of its record alone."""
 
 
 class CycleCache:
-    """The records of all leaves, an index of them by sort, the groups that use too much, and the siblings' weights."""
+    """The records of all leaves, indexes of them by sort and by parent, and the groups that use too much."""
 
     __slots__ = (
         "_beyond",
         "_by_sort",
         "_of_cycle",
         "_snapshot",
+        "_steps_below",
         "ahead",
         "leaves",
         "over",
         "over_since",
         "siblings",
-        "weights",
+        "waiting",
     )
 
     def __init__(self) -> None:
@@ -117,7 +98,10 @@ class CycleCache:
         self.over_since = OverSinceCache()
         self.siblings: dict[str, KnownSiblings] = {}
         """parent → what is known of its children, for turns."""
-        self.weights = SiblingWeights(Tree.of(()), {})
+        self.waiting: dict[str, set[str]] = {}
+        """parent → the leaves below it that wait; only parents of such leaves."""
+        self._steps_below: dict[str, StepsBelow] = {}
+        """parent → the steps of those leaves, merged; forgotten when one of the leaves has another record."""
         self._beyond: dict[str, Keys] = {}
         """group -> keys of which it uses more than its limit, also of groups that do not reach root."""
         self._of_cycle: dict[int, KnownLeaf] = {}
@@ -132,6 +116,31 @@ class CycleCache:
     def beyond(self, tree: Tree) -> Mapping[str, Keys]:
         """Return the keys of which each group uses more than its limit, evicting workloads included."""
         return {name: keys for name, keys in self._beyond.items() if name == ROOT or tree.reaches_root(name)}
+
+    def steps_below(self, parent: str, now: datetime, without: Set[str]) -> StepsBelow:
+        """Return the steps of the leaves that wait below the parent, merged, where these hold at that moment.
+
+        `without`: leaves that are left out.
+        """
+        waiting = self.waiting[parent]
+        is_kept = without.isdisjoint(waiting)
+        found = self._steps_below.get(parent) if is_kept else None
+        if found is None or (found.until is not None and found.until <= now):
+            own: dict[str, Steps] = {}
+            for name in waiting.difference(self._by_sort[Sort.UNDECIDED], without):
+                steps = self.leaves[name].steps(now)
+                if steps is not None:
+                    own[name] = steps
+            found = merge_steps(own)
+            if is_kept:
+                self._steps_below[parent] = found
+        return found
+
+    def note_none_entitled(self, name: str) -> None:
+        """Note that a pass has found none of the leaf's pending workloads to be entitled."""
+        self.leaves[name].none_entitled = True
+        self._by_sort[Sort.UNDECIDED].discard(name)
+        self._steps_below.pop(self.leaves[name].leaf.path[1], None)
 
     def refresh(self, snapshot: Snapshot) -> None:
         """Bring everything up to this snapshot."""
@@ -153,8 +162,6 @@ class CycleCache:
         for name in {*groups, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
             system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}
             _keep(self._beyond, name, _beyond(snapshot.numbers[name], system, at_root=name == ROOT))
-        if not self.weights.is_for(snapshot):
-            self.weights = SiblingWeights(snapshot.world.tree, snapshot.capacity)
         self._snapshot = snapshot
 
     def copy(self) -> "CycleCache":
@@ -162,7 +169,9 @@ class CycleCache:
         found = CycleCache()
         found.leaves, found.over, found._beyond = dict(self.leaves), dict(self.over), dict(self._beyond)
         found._by_sort = {sort: set(names) for sort, names in self._by_sort.items()}
-        found.siblings, found.weights, found._snapshot = dict(self.siblings), self.weights, self._snapshot
+        found.waiting = {parent: set(names) for parent, names in self.waiting.items()}
+        found.siblings, found._steps_below = dict(self.siblings), dict(self._steps_below)
+        found._snapshot = self._snapshot
         return found
 
     def as_of(self, snapshot: Snapshot) -> "CycleCache":
@@ -183,21 +192,40 @@ class CycleCache:
         self._of_cycle.clear()
 
     def _renew(self, name: str, snapshot: Snapshot) -> None:
-        leaf, numbers = snapshot.leaves[name], snapshot.numbers[name]
-        known = self._of_cycle.get(id(leaf)) or self.leaves.get(name)
+        leaf, numbers, before = snapshot.leaves[name], snapshot.numbers[name], self.leaves.get(name)
+        known = self._of_cycle.get(id(leaf)) or before
         if known is None or known.leaf is not leaf or known.numbers is not numbers:
             known = KnownLeaf(leaf, numbers, known)
         self.leaves[name] = self._of_cycle[id(leaf)] = known
         for sort, belongs in BELONGS.items():
             (self._by_sort[sort].add if belongs(leaf) else self._by_sort[sort].discard)(name)
+        waits, parent = name in self._by_sort[Sort.WAITING], leaf.path[1]
+        if before is not None and not (waits and before.leaf.path[1] == parent):
+            self._leave_parent(before)
+        if waits:
+            self.waiting.setdefault(parent, set()).add(name)
+            self._steps_below.pop(parent, None)
+        is_undecided = waits and not known.none_entitled
+        (self._by_sort[Sort.UNDECIDED].add if is_undecided else self._by_sort[Sort.UNDECIDED].discard)(name)
         _keep(self.over, name, (key for key, each in numbers.items() if each.used > each.runtime + each.spared))
         _keep(self._beyond, name, _beyond(numbers, {}, at_root=False))
 
     def _forget(self, name: str) -> None:
+        self._leave_parent(self.leaves.pop(name))
         for names in self._by_sort.values():
             names.discard(name)
-        for by_name in (self.leaves, self.over, self._beyond):
+        for by_name in (self.over, self._beyond):
             by_name.pop(name, None)
+
+    def _leave_parent(self, known: KnownLeaf) -> None:
+        """Take an earlier state of a leaf out of what is known below its parent."""
+        name, parent = known.leaf.path[:2]
+        waiting = self.waiting.get(parent, set())
+        if name in waiting:
+            self._steps_below.pop(parent, None)
+            waiting.remove(name)
+            if not waiting:
+                del self.waiting[parent]
 
 
 def _beyond(numbers: GroupNumbers, system: GroupNumbers, *, at_root: bool) -> Iterable[FlavorResource]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.steps import Steps, compute_steps, has_steps
+from shared.quota.decide.state.steps import LeastNeeds, Steps, compute_steps, has_steps, least_needs
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.measure.turns.heads import LargeHead, large_heads
@@ -15,7 +15,16 @@ from shared.quota.model.workload import Workload
 class KnownLeaf:
     """One leaf with its numbers; a leaf that is another object, or has other numbers, has another record."""
 
-    __slots__ = ("_classes", "_could_swap", "_large_heads", "_steps", "leaf", "none_entitled", "numbers")
+    __slots__ = (
+        "_classes",
+        "_could_swap",
+        "_large_heads",
+        "_least_needs",
+        "_steps",
+        "leaf",
+        "none_entitled",
+        "numbers",
+    )
 
     def __init__(
         self,
@@ -33,6 +42,7 @@ class KnownLeaf:
         """Whether a pass has found that none of its pending workloads is entitled."""
         self._classes: EquivalenceClasses | None = previous._classes if previous is not None else None
         self._steps: Steps | None = None
+        self._least_needs: LeastNeeds | None = None
         self._could_swap: bool | None = None
         self._large_heads: tuple[LargeHead, ...] | None = None
         if previous is not None and previous.numbers is numbers and previous.leaf.is_alike(leaf):
@@ -62,6 +72,13 @@ class KnownLeaf:
                 return None
             self._steps = compute_steps(classes, self.numbers, now)
         return self._steps
+
+    @property
+    def least_needs(self) -> LeastNeeds:
+        """The least that any workload needs below the leaf's parent, also of those held back."""
+        if self._least_needs is None:
+            self._least_needs = least_needs(self.classes, self.numbers)
+        return self._least_needs
 
     @property
     def large_heads(self) -> tuple[LargeHead, ...]:

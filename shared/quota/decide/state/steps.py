@@ -7,10 +7,10 @@ A queue is reduced to steps: a workload that needs no less than an earlier one i
 The steps hold while nothing in the leaf has changed and none of its workloads is entitled: then whatever fits starts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import lru_cache
-from operator import le
+from operator import attrgetter, le
 from typing import Final, NamedTuple
 
 from shared.api.durations import later
@@ -47,7 +47,9 @@ class StepsOfKeys(NamedTuple):
     keys: Keys
     least: KeyAmounts
     """The least that any of the steps needs of each key."""
-    steps: Sequence[QueueStep]
+    beyond_min: Set[bool] = frozenset()
+    """What the steps say of that: some can be within effectiveMin, and some beyond."""
+    steps: Sequence[QueueStep] = ()
 
 
 LeastNeeds = Sequence[StepsOfKeys]
@@ -60,6 +62,15 @@ class Steps(NamedTuple):
     by_keys: LeastNeeds
     until: datetime | None
     """From this moment on more workloads hold back those behind them; None: never."""
+
+
+class StepsBelow(NamedTuple):
+    """The steps of leaves below one parent, merged: a bound for each of the leaves."""
+
+    by_keys: LeastNeeds
+    leaves: Set[str]
+    until: datetime | None
+    """From this moment on the steps of one of the leaves do not hold; None: never."""
 
 
 _MOST_ASSIGNMENTS: Final = 4096
@@ -113,7 +124,12 @@ def compute_steps(classes: EquivalenceClasses, numbers: GroupNumbers, now: datet
             earlier = found.setdefault(step.keys, [])
             if not any(is_within(other.needs, step.needs) for other in earlier):
                 earlier.append(step)
-    by_keys = [StepsOfKeys(keys, _least(step.needs for step in steps), steps) for keys, steps in found.items()]
+    by_keys = [
+        StepsOfKeys(
+            keys, _least(map(attrgetter("needs"), steps)), frozenset(map(attrgetter("beyond_min"), steps)), steps
+        )
+        for keys, steps in found.items()
+    ]
     return Steps(by_keys, _until(classes.leaf, held_back_from))
 
 
@@ -172,11 +188,25 @@ def _least(needs: Iterable[KeyAmounts]) -> KeyAmounts:
     return tuple(map(min, zip(*needs, strict=True)))
 
 
+def merge_steps(by_leaf: Mapping[str, Steps]) -> StepsBelow:
+    """Return the steps of these leaves, as a bound for all of them."""
+    found: dict[Keys, list[StepsOfKeys]] = {}
+    for steps in by_leaf.values():
+        for each in steps.by_keys:
+            found.setdefault(each.keys, []).append(each)
+    merged = []
+    for keys, own in found.items():
+        beyond_min = frozenset[bool]().union(*map(attrgetter("beyond_min"), own))
+        merged.append(StepsOfKeys(keys, _least(map(attrgetter("least"), own)), beyond_min))
+    ends = [steps.until for steps in by_leaf.values() if steps.until is not None]
+    return StepsBelow(merged, by_leaf.keys(), min(ends, default=None))
+
+
 def least_needs(classes: EquivalenceClasses, numbers: GroupNumbers) -> LeastNeeds:
     """Return the least that any workload of this leaf needs below the leaf's parent, also of those held back."""
     kept = {key: kept_for(each) for key, each in numbers.items()}
     return [
-        StepsOfKeys(keys, tuple([max(0, each - kept.get(key, 0)) for key, each in zip(keys, amounts, strict=True)]), ())
+        StepsOfKeys(keys, tuple([max(0, each - kept.get(key, 0)) for key, each in zip(keys, amounts, strict=True)]))
         for keys, amounts in classes.known.smallest.items()
     ]
 
@@ -187,7 +217,7 @@ def first_within(steps: Steps, rooms: Mapping[Keys, KeyAmounts], first_place: in
     `first_place`: workloads before that place of the queue are left out.
     """
     first: QueueStep | None = None
-    for keys, least, of_keys in steps.by_keys:
+    for keys, least, _, of_keys in steps.by_keys:
         room = rooms[keys]
         if all(map(le, least, room)):  # `is_within` without the call: most of a plan's time is spent here
             for step in of_keys:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from shared.quota.decide.decisions import TurnStart
 from shared.quota.decide.known_siblings import TurnRank
-from shared.quota.decide.state.cycle_cache import CycleCache, Sort
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.decide.turns.turn_order import NoTurn, TurnOrder
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.measure.turns.heads import LargeHead, Way
@@ -61,8 +61,7 @@ def plan_turns(snapshot: Snapshot, cache: CycleCache) -> TurnDecisions:
     ended = tuple(each for each in written if each.is_pending and each.id not in turns.given)
     due, heads = [] if turns.next_change is None else [turns.next_change], list[LargeHead]()
     order = TurnOrder(snapshot, cache.leaves, cache.siblings)
-    parents = order.before.tree_index.parents
-    for parent in sorted({parents[leaf] for leaf in cache.of(Sort.WAITING)}):
+    for parent in sorted(cache.waiting):
         siblings = order.siblings(parent)
         place = bisect_right(siblings.patience, snapshot.now, key=itemgetter(0))
         due += [until for until, workload in islice(siblings.patience, place, None) if workload not in turns.given]

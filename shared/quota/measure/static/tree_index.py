@@ -4,7 +4,7 @@ It depends only on the tree and on root's capacity, so it is kept until one of t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from shared.quota.model.limits import (
     NO_CAPS,
@@ -31,19 +31,32 @@ class TreeIndex:
     outside: tuple[str, ...]
     """Groups that do not reach root."""
     order: tuple[str, ...]
-    """Root first, parents before children."""
+    """Root first, level by level: parents before children, one of the deepest groups last."""
     parents: Mapping[str, str]
     children: Mapping[str, tuple[str, ...]]
     """parent -> the names of its children."""
     depths: Mapping[str, int]
-    height: int
-    """The depth of the deepest group; root's is 0."""
     caps: Mapping[str, Caps]
     caps_below: Mapping[str, Caps]
     own: Mapping[str, GroupLimits]
     """group -> limits for the keys that the group itself covers."""
     limits: Mapping[str, GroupLimits]
     """`own`, and UNCOVERED for keys that only groups below cover. Root has all keys of the tree and the capacity."""
+    _weights_below: dict[tuple[str, FlavorResource], Amount] = field(default_factory=dict, init=False, repr=False)
+    """(parent, key) → the weights of its children together, added up when first requested."""
+
+    @property
+    def height(self) -> int:
+        """The depth of the deepest group; root's is 0."""
+        return self.depths[self.order[-1]]
+
+    def weights_below(self, parent: str, key: FlavorResource) -> Amount:
+        """Return the weights of the children of `parent` together."""
+        found = self._weights_below.get((parent, key))
+        if found is None:
+            weights = (self.limits[child].get(key, UNCOVERED).weight for child in self.children[parent])
+            found = self._weights_below[parent, key] = sum(weights)
+        return found
 
     def limit(self, group: str, key: FlavorResource) -> Limits:
         """That group's limits for `key`, also where nothing covers it."""
@@ -119,7 +132,6 @@ def build_tree_index(
         parents=parents,
         children=children,
         depths=depths,
-        height=max(depths.values()),
         caps=caps,
         caps_below=below_caps,
         own=own,
