@@ -4,7 +4,7 @@ Between them Jobs come and end, groups are edited and put on hold, budgets are s
 a node shrinks and grows, is cordoned, or is deleted with its pods and comes back. Each remedy is read from
 `quotree explain -o json`, and is made by requests to the API server, what stands in `and` first, until the cluster is
 at rest again; evictions by `quotree evict`. Exit code 1 when a Job does not start. `tests/e2e/test_remedies.py` makes
-a few.
+a few. With `--minutes` it ends before a limit of time is reached; runs with other seeds add up.
 """
 
 import argparse
@@ -275,13 +275,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.remedies", description=__doc__)
     parser.add_argument("--remedies", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, help="after so many, the remedy that is being carried out is the last")
     options = parser.parse_args()
+    ends = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     done: list[Tried] = []
     with troubled_tree(binaries.ensure(progress=print), options.seed) as troubled:
         for tried in troubled.remedies():
             done.append(tried)
             print(f"{len(done)}: {tried}", flush=True)
-            if len(done) == options.remedies:
+            if len(done) == options.remedies or (ends is not None and time.monotonic() > ends):
                 break
         kinds = Counter(_kind(each.remedy) for each in done)
         while_lost = sum(each.while_lost for each in done)
