@@ -15,6 +15,7 @@ from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cove
 from cli.convert.queued_workloads import Dialect, convert_workloads, workloads_of
 from cli.convert.workload_labels import requested_resources
 from cli.read.manifests import Manifest
+from cli.read.yaml_bounds import MAX_DEPTH, check_aliases, is_too_deep
 from shared.api.names import WORKLOAD_COUNT
 from shared.problems import Problem
 
@@ -55,13 +56,21 @@ def _partitions_in(file: Path) -> str | None:
     try:
         text = file.read_text()
         # Others are parsed when their objects are read.
-        found = yaml.safe_load(text) if _PARTITIONS in text or KEY in text else None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError):
+        found = _loaded(text) if _PARTITIONS in text or KEY in text else None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or "kind" in found:
         return None
     below = found.get(KEY)
     return text if _PARTITIONS in found else below if isinstance(below, str) else None
+
+
+def _loaded(text: str) -> Any:
+    """Return what the text says. Raises YAMLError, ValueError and RecursionError."""
+    if is_too_deep(text):
+        raise yaml.YAMLError(f"it is nested deeper than {MAX_DEPTH} levels")
+    check_aliases(text)
+    return yaml.safe_load(text)
 
 
 def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:
@@ -85,11 +94,11 @@ def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:
 def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedParent]:
     place = f"data[{KEY}]"
     try:
-        config = yaml.safe_load(manifest.body["data"][KEY])
+        config = _loaded(manifest.body["data"][KEY])
         partitions = list(config["partitions"])
         queues = list(_below(partitions[0]["queues"], ()))
         by_user = {path for path, queue in queues if _limits_users(queue)}
-    except (yaml.YAMLError, LookupError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise Problem(f"{where(manifest, place)}: is no list of partitions with queues: {error}") from error
     for partition in partitions[1:]:
         made.note(manifest, place, f"partition {partition.get('name')} is left out: give its nodes a flavor")

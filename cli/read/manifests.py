@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from cli.read.yaml_bounds import MAX_DEPTH, check_aliases, is_too_deep
 from shared.api.json.duplicate_keys import find_duplicate_key
 from shared.kinds.kind import Kind
 from shared.problems import Problem
@@ -24,7 +25,6 @@ CASES_ENDING: Final = ".test.yaml"
 STANDARD_INPUT: Final = "-"
 CLUSTER: Final = "cluster"
 """The file name of objects from the live cluster."""
-_MAX_DEPTH: Final = 200
 _MAX_PREFIX: Final = 58
 """The API server cuts `generateName` to this length, and appends five characters."""
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
@@ -175,25 +175,11 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-def _is_too_deep(document: str) -> bool:
-    """Return whether the nesting is deeper than in any real object: the C composer has no limit and would crash."""
-    if sum(document.count(mark) for mark in ("[", "{", "- ", "-\t", "? ")) <= _MAX_DEPTH:
-        return False
-    depth = 0
-    for event in yaml.parse(document, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _MAX_DEPTH:
-            return True
-    return False
-
-
 def _parse_yaml(file: str, start: int, document: str) -> Any:
     try:
-        if _is_too_deep(document):
-            raise UnreadableFile(file, start, f"is nested deeper than {_MAX_DEPTH} levels; no manifest is")
+        if is_too_deep(document):
+            raise UnreadableFile(file, start, f"is nested deeper than {MAX_DEPTH} levels; no manifest is")
+        check_aliases(document)
         return yaml.load(document, Loader=_Loader)  # noqa: S506 - a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -129,7 +129,8 @@ class _CohortTree:
             for key in list(draft.keys()):
                 if draft.parent is None:
                     draft.set("borrowingLimit", {key.resource: 0}, key.flavor)
-                if (draft.amount("lendingLimit", key) or 0) > (draft.amount("min", key) or 0):
+                lending = draft.amount("lendingLimit", key)
+                if lending is not None and lending > (draft.amount("min", key) or 0):
                     del draft.entries[key.flavor]["lendingLimit"][key.resource]
         self._weights.write(self._made.groups)
 

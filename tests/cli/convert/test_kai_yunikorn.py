@@ -1,5 +1,6 @@
 """KAI's Queues, and YuniKorn's ConfigMap and its file, become legal trees with the same numbers."""
 
+import json
 import textwrap
 from pathlib import Path
 
@@ -133,6 +134,23 @@ def test_limit_of_groups_of_users_is_named_as_lost(tmp_path: Path) -> None:
 def test_config_that_is_no_list_of_partitions_is_an_error(tmp_path: Path) -> None:
     problem = str(Converted(tmp_path, YUNIKORN.replace("partitions:", "parts:")).problem)
     assert "ConfigMap/yunikorn/yunikorn-configs data[queues.yaml]: is no list of partitions with queues" in problem
+
+
+@pytest.mark.parametrize(
+    "queues",
+    ["&q\n    - name: root\n      queues: *q", f"[{'[' * 300}{']' * 300}]", f"{'9' * 5000}"],
+    ids=["endless", "deep", "a number of 5,000 digits"],
+)
+def test_config_that_is_not_what_it_looks_like_is_an_error(tmp_path: Path, queues: str) -> None:
+    text = f"partitions:\n  - name: default\n    queues: {queues}\n"
+    data = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "yunikorn-configs"},
+        "data": {"queues.yaml": text},
+    }
+    problem = str(Converted(tmp_path, json.dumps(data)).problem)
+    assert "data[queues.yaml]: is no list of partitions with queues" in problem
 
 
 @pytest.mark.parametrize("head", ["", "queues.yaml: |\n"])

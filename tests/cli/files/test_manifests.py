@@ -97,6 +97,17 @@ def test_timestamps_stay_text(tmp_path: Path) -> None:
             id="deep braces",
         ),
         pytest.param(
+            "a0: &a0 [x, x]\n" + "".join(f"a{each + 1}: &a{each + 1} [*a{each}, *a{each}]\n" for each in range(40)),
+            "{file}:1: broken YAML: its aliases stand for",
+            id="aliases of aliases",
+        ),
+        pytest.param("a: &a\n- *a\n", "{file}:1: broken YAML: an alias names what it stands in", id="endless"),
+        pytest.param(
+            "a0: &a0 [x]\n" + "".join(f"a{each + 1}: &a{each + 1} [*a{each}]\n" for each in range(300)),
+            "{file}:1: broken YAML: its aliases are nested deeper than 200 levels",
+            id="deep aliases",
+        ),
+        pytest.param(
             "a: !!python/object:os.system x\n", "{file}:1: broken YAML: could not determine a constructor", id="code"
         ),
     ],

@@ -25,6 +25,11 @@ def test_room_of_every_queue_equals_that_of_kueue(tmp_path: Path, seed: int) -> 
             assert room(groups, used, name) == max(0, Kueue(nodes, used).available(name)), (name, nodes, used)
 
 
+def test_negative_quota_is_reported_as_a_violation(tmp_path: Path) -> None:
+    made = Converted(tmp_path, queue("q", "team", resourceGroups=quotas(cpu=-1)))
+    assert "min of cpu: -1 is out of range" in made.check(tmp_path)[1]
+
+
 def draw_tree(rng: random.Random) -> dict[str, dict[str, Any]]:
     """Cohorts at most four deep, with queues anywhere below them."""
     nodes: dict[str, dict[str, Any]] = {}
