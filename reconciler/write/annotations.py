@@ -18,7 +18,7 @@ from shared.api.annotations import (
 )
 from shared.api.names import POD_GROUP_REFUSED
 from shared.quota.decide.decisions import Evict, Notice, Requeue, WaitExplanation
-from shared.quota.model.workload import Admission, Claim, Flavors, Turn, Workload, namespace_of
+from shared.quota.model.workload import Admission, Claim, Turn, Workload, namespace_of
 from shared.resources import write_quantity
 
 _LONGEST_MESSAGE = 1024
@@ -26,20 +26,15 @@ Members = tuple[str, ...] | None
 """As `AdmissionAnnotation` has them."""
 
 
-def write_admission(flavors: Flavors, since: datetime, members: Members) -> str:
-    """Return the admission: in which flavors and since when; for a pod group, for which pods."""
-    own, pod_sets = split(flavors)
-    return write_annotation(AdmissionAnnotation(flavors=own, pod_sets=pod_sets, time=since, members=members))
-
-
-def write_unready(admission: Admission, members: Members) -> str:
-    """Return the same admission, of a workload whose pods were ready and no longer are."""
+def write_admission(admission: Admission, members: Members) -> str:
+    """Return the admission as it is written; of a pod group, for which pods."""
     own, pod_sets = split(admission.flavors)
     return write_annotation(
         AdmissionAnnotation(
             flavors=own,
             pod_sets=pod_sets,
             time=admission.since,
+            adopted=admission.adopted,
             was_ready=admission.was_ready,
             unready_since=admission.unready_since,
             members=members,

@@ -64,8 +64,10 @@ class Annotator:
             return
         known = read_annotations(objects[0].metadata.annotations, now).admission
         since = now if known is None else min(known.time, now)
-        text = annotations.write_admission(flavors, since, self._work.objects.members_named(key, objects))
-        adopted = replace(workload, admission=Admission(flavors, since), hold=False)
+        admission = Admission(flavors, since, adopted=known is None or known.adopted)
+        text = annotations.write_admission(admission, self._work.objects.members_named(key, objects))
+        preemptible = workload.preemptible or admission.adopted
+        adopted = replace(workload, admission=admission, preemptible=preemptible, hold=False)
         if self._annotate(workload, adopted, {ADMISSION: text}, (ADMISSION, text)):
             self._events.adopted(workload.group, objects, flavors)
 
@@ -75,7 +77,7 @@ class Annotator:
         if workload is None or workload.admission is None or not self._writes.free_objects(key):
             return
         admission = replace(workload.admission, unready_since=workload.admission.unready_since or now)
-        text = annotations.write_unready(admission, self._work.objects.members_named(key, self._work.objects.of(key)))
+        text = annotations.write_admission(admission, self._work.objects.members_named(key, self._work.objects.of(key)))
         self._annotate(workload, replace(workload, admission=admission), {ADMISSION: text}, (ADMISSION, text))
 
     def give_notice(self, notice: Notice, now: datetime) -> None:

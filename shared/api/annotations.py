@@ -40,10 +40,12 @@ class AssignedFlavors(View, frozen=True, kw_only=True):
 class AdmissionAnnotation(AssignedFlavors, frozen=True, kw_only=True):
     """An admission: in which flavors, and since when; and, once ready pods are ready no more, since when that.
 
-    `members`: the pods of a pod group that were started together; empty: this pod joined its group later.
+    `members`: the pods of a pod group that were started together; empty: this pod joined its group later. `adopted`:
+    whether it was found running, so that no decision has admitted it.
     """
 
     time: Time
+    adopted: bool = False
     was_ready: bool = False
     unready_since: Time | None = None
     members: tuple[AnnotationText, ...] | None = None

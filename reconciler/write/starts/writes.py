@@ -51,9 +51,9 @@ class StartWrites:
             self._refuse_flavors(key, start, objects, "; ".join(problems))
             self._wake()
             return
-        text = annotations.write_admission(start.flavors, now, self._state.work.objects.members_named(key, objects))
-        mark = (ADMISSION, text)
         admission = Admission(start.flavors, now, answered=sort_of(objects[0]).starts_alone)
+        text = annotations.write_admission(admission, self._state.work.objects.members_named(key, objects))
+        mark = (ADMISSION, text)
         self._state.work.decided.assume(key, replace(start.workload, admission=admission, notice=None), mark)
         decided, entitled = time.perf_counter(), self._metrics.entitled_wait(start.workload, now)
 
@@ -75,7 +75,8 @@ class StartWrites:
         if not gated or workload.admission is None:
             return
         flavors, since = workload.admission.flavors, workload.admission.since
-        text = annotations.write_admission(flavors, since, self._state.work.objects.members_named(key, objects))
+        admission = Admission(flavors, since)
+        text = annotations.write_admission(admission, self._state.work.objects.members_named(key, objects))
         start, mark = Start(workload, flavors, Tier.ENTITLED), (ADMISSION, text)
 
         async def write() -> None:

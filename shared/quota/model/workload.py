@@ -104,6 +104,8 @@ class Admission:
     """What its pods hold on nodes that take no more pods: capacity for as long as it runs, and for nobody else then."""
     pod_group_refusal: str = ""
     """Why the PodGroup was refused without which kube-scheduler places none of its pods; empty: it was not."""
+    adopted: bool = False
+    """Whether the workload was found running: nobody has judged its label, so it is preemptible whatever that says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ def admission_of(annotation: AdmissionAnnotation, *, ready: bool) -> Admission:
         ready=ready,
         was_ready=ready or annotation.was_ready,
         unready_since=None if ready else annotation.unready_since,
+        adopted=annotation.adopted,
     )
 
 
@@ -255,7 +256,7 @@ class WorkloadDraft:
             user=creator_in(self.metadata.annotations),
             priority=priority.value,
             priority_source=priority.source,
-            preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE,
+            preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE or (admission is not None and admission.adopted),
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             max_run_time=max_run_time,
             run_time=OwnRunTime(expected, self.deadline),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.names import ADMISSION, GROUP_LABEL, UNIT_LABEL
+from shared.api.names import ADMISSION, GROUP_LABEL, PREEMPTIBLE_LABEL, UNIT_LABEL
 from tests.reconciler.live.pods.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 
@@ -59,6 +59,18 @@ def test_whatever_runs_in_a_namespace_that_is_brought_in_is_counted_and_recycled
         ]
 
     wait_for(lambda: len(still_run()) == 1, "all but one are recycled", LONG)
+
+
+def test_label_that_nobody_judged_keeps_nothing_from_being_recycled(q: Quotree) -> None:
+    """In a namespace that is not managed, an owner can write any label on what runs: it was not admitted within min."""
+    q.create(NAMESPACES, {"metadata": {"name": "kept"}})
+    jobs = "/apis/batch/v1/namespaces/kept/jobs"
+    q.create(jobs, running_job("keeps", {}, "8"))
+    q.merge(f"{jobs}/keeps", {"metadata": {"labels": {PREEMPTIBLE_LABEL: "false"}}})
+    q.lead()
+    q.group("vision", quotas=[quota(min="0", max="4")])
+    q.merge(f"{NAMESPACES}/kept", {"metadata": {"labels": {GROUP_LABEL: "vision"}}})
+    wait_for(lambda: q.get(f"{jobs}/keeps")["spec"]["suspend"], "what is over the max is recycled", LONG)
 
 
 def test_pod_that_names_a_finished_job_is_reported_by_name(q: Quotree) -> None:

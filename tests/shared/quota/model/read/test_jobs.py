@@ -201,6 +201,14 @@ def test_running_job_holds_its_admission_and_is_ready_with_enough_pods() -> None
     assert running.admission == Admission(in_main({"cpu": "a100"}), STARTED, ready=True, was_ready=True)
 
 
+def test_label_of_a_job_that_was_found_running_counts_from_its_next_start() -> None:
+    labels = {"quotree.dev/preemptible": "false"}
+    adopted = '{"flavors":{"cpu":"a100"},"time":"2026-03-01T13:00:00Z","adopted":true}'
+    assert work(labels=labels, annotations={"quotree.dev/admission": adopted}).preemptible
+    assert not work(labels=labels, annotations={"quotree.dev/admission": ADMITTED}).preemptible
+    assert not work(labels=labels, suspend=True).preemptible
+
+
 def test_evicted_job_uses_what_it_had_until_its_pods_are_gone_and_carries_the_claim() -> None:
     note = (
         '{"reason":"Preempted","rule":"Swap","time":"2026-03-01T14:00:00Z","flavors":{"cpu":"t4"},"since":"2026-03-01T13:00:00Z",'
