@@ -115,13 +115,18 @@ class WorkloadWriter:
             return WRITTEN
         return outcome
 
-    async def evict_pod(self, pod: PodRef, is_wanted: Callable[[], bool]) -> WriteResult:
-        """Evict one pod; repeat while a PodDisruptionBudget refuses it and it `is_wanted`."""
+    async def evict_pod(
+        self, pod: PodRef, is_wanted: Callable[[], bool], failing: Callable[[str], None]
+    ) -> WriteResult:
+        """Evict one pod; repeat while a PodDisruptionBudget refuses it and it `is_wanted`.
+
+        `failing` is called once the answer has been 500 several times, as it always is for a pod of two budgets.
+        """
 
         async def send() -> None:
             await self._client.evict(pod.name, pod.namespace, uid=pod.uid)
 
-        return await self._repeat(send, is_wanted)
+        return await self._repeat(send, is_wanted, failing)
 
     async def delete_pod(self, pod: PodRef, is_wanted: Callable[[], bool]) -> WriteResult:
         """Delete one pod, and no other of its name."""
@@ -143,8 +148,16 @@ class WorkloadWriter:
         await self._repeat(look)
         return now.uid == seen.uid and now.annotations.get(mark[0]) == mark[1]
 
-    async def _repeat(self, send: Callable[[], Awaitable[None]], is_wanted: Callable[[], bool] = _yes) -> WriteResult:
-        """Send until there is an answer, or none is wanted; wait longer after each try, at most five seconds."""
+    async def _repeat(
+        self,
+        send: Callable[[], Awaitable[None]],
+        is_wanted: Callable[[], bool] = _yes,
+        failing: Callable[[str], None] | None = None,
+    ) -> WriteResult:
+        """Send until there is an answer, or none is wanted; wait longer after each try, at most five seconds.
+
+        Several answers 500 in a row end it; with `failing` they are only told, by that.
+        """
         wait, server_errors = _FIRST_WAIT, 0
         while True:
             if not self._time_left():
@@ -163,7 +176,9 @@ class WorkloadWriter:
             except (Unavailable, TooManyRequests) as error:
                 server_errors = server_errors + 1 if error.status == HTTPStatus.INTERNAL_SERVER_ERROR else 0
                 if server_errors == _SERVER_ERRORS:
-                    return WriteResult(WriteOutcome.TOO_LARGE, error.message)
+                    if failing is None:
+                        return WriteResult(WriteOutcome.TOO_LARGE, error.message)
+                    failing(error.message)
                 pause = error.retry_after or wait
                 log.warning("Write must be repeated", error=str(error), seconds=pause.total_seconds())
                 await asyncio.sleep(pause.total_seconds() * random.uniform(0.5, 1.0))  # noqa: S311

@@ -162,7 +162,10 @@ class WriteQueue:
             return outcome
         reduced = least(target)
         again = await self._writer.patch(target, reduced, mark) if reduced else WRITTEN
-        return WriteResult(WriteOutcome.REDUCED, outcome.message) if again.fate is WriteOutcome.WRITTEN else again
+        if again.fate is not WriteOutcome.WRITTEN:
+            return again
+        log.warning("Written without annotations", name=target.metadata.key, what=mark[0], why=outcome.message)
+        return WriteResult(WriteOutcome.REDUCED, outcome.message)
 
     def _pause(self, key: str, generation: int, wait: timedelta) -> None:
         self._paused[key] = (later(self.now, wait), generation)

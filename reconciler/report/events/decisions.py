@@ -81,11 +81,16 @@ class WorkloadEvents:
         """The API server or a webhook did not accept the eviction."""
         self._record(objects, EventType.WARNING, "EvictionRefused", "Evict", f"{evict.reason.value}: {message}")
 
+    def pod_not_evicted(self, pod: str, objects: list[WorkloadObject], why: str) -> None:
+        """The API server fails at the pod's eviction each time."""
+        text = f"its pod {pod} cannot be evicted, and is deleted after reclaim.evictionTimeout: {why}"
+        self._record(objects, EventType.WARNING, "EvictionRefused", "Evict", text)
+
     def pod_deleted(self, pod: str, objects: list[WorkloadObject], preemptor: list[WorkloadObject]) -> None:
-        """A PodDisruptionBudget refused the pod's eviction for too long."""
-        text = f"its pod {pod} is deleted: a PodDisruptionBudget refused the eviction for reclaim.evictionTimeout"
+        """The pod's eviction was refused, or has failed, for too long."""
+        text = f"its pod {pod} is deleted: PodDisruptionBudgets kept it from being evicted for reclaim.evictionTimeout"
         self._record(objects, EventType.WARNING, "EvictionTimedOut", "Evict", text)
-        text = "a pod that is evicted for it is deleted: a PodDisruptionBudget refused the eviction for too long"
+        text = "a pod that is evicted for it is deleted: PodDisruptionBudgets kept it from being evicted for too long"
         self._record(preemptor, EventType.NORMAL, "EvictionTimedOut", "Evict", text)
 
     def noticed(self, notice: Notice, objects: list[WorkloadObject]) -> None:

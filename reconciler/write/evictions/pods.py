@@ -1,7 +1,8 @@
 """Evictions of the pods of evicted workloads: each requested in its own task until the API server accepts it.
 
 A PodDisruptionBudget can refuse an eviction. It protects a workload against many disruptions at one time, but not
-indefinitely: after `reclaim.evictionTimeout` the pod is deleted. See docs/specification.md §5.6.
+indefinitely: after `reclaim.evictionTimeout` the pod is deleted. So is a pod that no eviction is possible for, because
+two budgets select it: the API server answers 500. See docs/specification.md §5.6.
 """
 
 import asyncio
@@ -21,20 +22,24 @@ log = get_logger(__name__)
 class PodEvictions:
     """One task for each pod, however often it is begun.
 
-    `is_alive`: whether the pod has not ended meanwhile. An ended pod is left to its owner. `timed_out` is called with
-    a pod that is deleted because its eviction was refused for too long.
+    `is_alive`: whether the pod has not ended meanwhile. An ended pod is left to its owner. `failing` is called with a
+    pod and why, where its eviction fails each time; `timed_out` with a pod that is deleted because its eviction was
+    refused, or has failed, for too long.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         writer: WorkloadWriter,
         is_alive: Callable[[PodRef], bool],
+        failing: Callable[[PodRef, str], None],
         timed_out: Callable[[PodRef], None],
+        *,
         spawn: Spawn,
         timeout: timedelta,
     ) -> None:
         self._writer = writer
         self._is_alive = is_alive
+        self._failing = failing
         self._timed_out = timed_out
         self._spawn = spawn
         self._timeout = timeout
@@ -59,10 +64,12 @@ class PodEvictions:
         del self._evicting[uid]
 
     async def _evict(self, pod: PodRef, until: datetime) -> None:
-        outcome = await self._writer.evict_pod(pod, lambda: self._is_alive(pod) and datetime.now(UTC) < until)
+        outcome = await self._writer.evict_pod(
+            pod, lambda: self._is_alive(pod) and datetime.now(UTC) < until, partial(self._failing, pod)
+        )
         if outcome is UNWANTED and self._is_alive(pod):
             self._timed_out(pod)
             log.warning("Pod deleted: its eviction was refused for too long", namespace=pod.namespace, pod=pod.name)
             outcome = await self._writer.delete_pod(pod, lambda: self._is_alive(pod))
-        if outcome.fate in (WriteOutcome.REFUSED, WriteOutcome.INVALID):
+        if outcome.fate in (WriteOutcome.REFUSED, WriteOutcome.INVALID, WriteOutcome.TOO_LARGE):
             log.warning("Pod not evicted", namespace=pod.namespace, pod=pod.name, why=outcome.message)

@@ -46,8 +46,10 @@ class EvictionWrites:
         self._writes = writes
         self._events = events
         self._metrics = metrics
-        timeout = state.settings.reclaim.eviction_timeout
-        self._pods = PodEvictions(writer, state.work.objects.has_pod, self._report_deletion, spawn, timeout)
+        timeout, is_alive = state.settings.reclaim.eviction_timeout, state.work.objects.has_pod
+        self._pods = PodEvictions(
+            writer, is_alive, self._report_failing, self._report_deletion, spawn=spawn, timeout=timeout
+        )
 
     def whole_plans(self, evictions: Sequence[Evict]) -> list[Evict]:
         """Return the evictions that can be written now.
@@ -103,6 +105,9 @@ class EvictionWrites:
     def cancel(self) -> None:
         """Stop requesting evictions of pods."""
         self._pods.cancel()
+
+    def _report_failing(self, pod: PodRef, why: str) -> None:
+        self._events.pod_not_evicted(pod.name, self._state.work.objects.of(pod.key), why)
 
     def _report_deletion(self, pod: PodRef) -> None:
         victim = self._state.work.index.workload(pod.key)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shared.api.names import ADMISSION, EVICTION, GROUP_LABEL, PREEMPTIBLE_LABEL
-from tests.faults.kinds import Delay, Rule
+from tests.faults.kinds import Delay, Refuse, Rule
 from tests.faults.proxy import FaultProxy
 from tests.reconciler.live.pods.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, admission_of, job_manifest, quota, wait_for
@@ -158,22 +158,44 @@ def test_workload_relabelled_while_it_is_started_is_not_started_as_it_was(
         wait_for(lambda: ADMISSION in q.get(f"{path}/hog")["metadata"].get("annotations", {}), "it borrows", LONG)
 
 
-def test_a_disruption_budget_delays_an_eviction_and_does_not_prevent_it(q: Quotree, tenant: Tenant) -> None:
-    q.lead(reclaim={"evictionTimeout": "5s"})
+@pytest.mark.parametrize("budgets", [("all",), ("all", "again")], ids=["one", "two"])
+def test_disruption_budgets_delay_an_eviction_and_do_not_prevent_it(
+    q: Quotree, tenant: Tenant, budgets: tuple[str, ...]
+) -> None:
+    """For a pod of two, the API server answers 500 each time."""
+    q.lead(reclaim={"evictionTimeout": "15s"})
     q.group("root", quotas=[quota(max="2")])
     q.group("vision", quotas=[quota(min="0")])
     q.group("nlp", quotas=[quota(min="2")])
-    budget = {"minAvailable": "100%", "selector": {"matchLabels": {"app": "hog"}}}
-    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-    tenant.create(
-        budgets, {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "all"}, "spec": budget}
-    )
+    spec = {"minAvailable": "100%", "selector": {"matchLabels": {"app": "hog"}}}
+    for name in budgets:
+        body = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}, "spec": spec}
+        tenant.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", body)
     tenant.create(PODS, pod("hog", "vision", "2", labels={"app": "hog"}))
     wait_for(lambda: q.get(f"{PODS}/hog")["status"].get("phase") == "Running", "it borrows", LONG)
     tenant.create(JOBS, job_manifest("lender", "nlp", "2"))
     wait_for(lambda: "lender" in q.running(), "the lender has its own", LONG)
     for name in ("hog", "lender"):
         wait_for(lambda name=name: "EvictionTimedOut" in dict(q.events(name)), "both are told", LONG)  # type: ignore[misc]
+    if len(budgets) > 1:
+        why = wait_for(lambda: dict(q.events("hog")).get("EvictionRefused", ""), "its owner is told why", LONG)
+        assert "more than one PodDisruptionBudget" in why
+
+
+def test_eviction_at_which_the_api_server_fails_is_written_without_annotations_and_logged(
+    q: Quotree, tmp_path: Path
+) -> None:
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as proxy:
+        q.kubeconfig = proxy.side("only").kubeconfig(q.control_plane.kubeconfig, tmp_path / "through.yaml")
+        q.lead()
+        q.group("vision", quotas=[quota(min="2")])
+        q.create(JOBS, job_manifest("runs", "vision", "2"))
+        wait_for(lambda: q.pods_of("runs"), "it runs", LONG)
+        proxy.rules.append(Rule(Refuse(500), lambda asked: b"quotree.dev~1eviction" in asked.body))
+        q.group("vision", stopPolicy="HoldAndDrain")
+        wait_for(lambda: not q.running(), "it is stopped", LONG)
+        wait_for(lambda: attempts(q, "Written without annotations"), "the log says so", LONG)
+        proxy.rules.clear()
 
 
 def test_pods_that_end_slowly_keep_their_quota_until_they_have_ended(q: Quotree, tenant: Tenant) -> None:
