@@ -18,6 +18,7 @@ from reconciler.visibility.front.answers.streams import watch_lines
 from reconciler.visibility.front.callers import FrontProxy, refusal, sharer_of
 from reconciler.visibility.front.discovery import content_type, discovery_document
 from reconciler.visibility.front.metrics import VisibilityMetrics
+from reconciler.visibility.front.open_requests import AllTaken, OpenRequests
 from reconciler.visibility.front.requests import BadRequest, ReadRequest, failure, read_creation, read_request
 from reconciler.visibility.objects.kinds import TABLE_TYPE, VisibleKind
 from shared.problems import Problem
@@ -27,9 +28,11 @@ PATIENCE: Final = timedelta(seconds=10)
 """The limit for a handshake, and for a client to read a response."""
 _IDLE: Final = timedelta(seconds=120)
 MOST_REQUESTS: Final = 64
+MOST_REQUESTS_OF_ONE: Final = 16
+MOST_LONG_OF_ONE: Final = 4
+"""The most that one user has of those that are computed one at a time, with a copy each."""
 MOST_WATCHES: Final = 100
 MOST_WATCHES_OF_ONE: Final = 20
-"""The most that one user has, or the service accounts of one namespace together."""
 _JSON: Final = "application/json"
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -53,7 +56,10 @@ class VisibilityServer:
         self._created = created
         self._known = known
         self._metrics = metrics
-        self._under_way = 0
+        self._requests = OpenRequests("requests", "try again", MOST_REQUESTS, MOST_REQUESTS_OF_ONE)
+        self._long = OpenRequests("explanations or previews", "try again", MOST_REQUESTS, MOST_LONG_OF_ONE)
+        self._watches = OpenRequests("watches", "close one", MOST_WATCHES, MOST_WATCHES_OF_ONE)
+        metrics.watches.set_function(lambda: self._watches.count)
         self._http = web.Server(
             self._handle, access_log=None, keepalive_timeout=_IDLE.total_seconds(), auto_decompress=False
         )
@@ -84,6 +90,8 @@ class VisibilityServer:
             response = await self._answer(request)
         except BadRequest as error:
             response = _failure(error.code, "BadRequest" if error.code == 400 else "NotAcceptable", str(error))
+        except AllTaken as error:
+            response = _failure(429, "TooManyRequests", str(error))
         except TooBusy:
             response = _failure(429, "TooManyRequests", "too much is being computed, or this took too long; try again")
         except Exception:
@@ -110,7 +118,9 @@ class VisibilityServer:
             return _failure(404, "NotFound", "there is no such path in this API")
         if wanted.watches:
             return await self._watch(request, wanted)
-        return await self._read(wanted)
+        long = wanted.selection.is_one_explanation
+        with (self._long if long else self._requests).one_more(self._sharer(request)):
+            return await self._read(wanted)
 
     async def _create(self, request: web.BaseRequest, kind: VisibleKind, namespace: str) -> web.Response:
         try:
@@ -118,7 +128,12 @@ class VisibilityServer:
                 body = await request.read()
         except (TimeoutError, web.HTTPRequestEntityTooLarge):
             return _failure(413, "RequestEntityTooLarge", "the objects are too large, or did not come in time")
-        return _response(_encode(await self._created.answer(kind, namespace, body)), _JSON, 201)
+        with self._long.one_more(self._sharer(request)):
+            return _response(_encode(await self._created.answer(kind, namespace, body)), _JSON, 201)
+
+    def _sharer(self, request: web.BaseRequest) -> str:
+        proxy = self._known.proxy
+        return "" if proxy is None else sharer_of(proxy, request.headers)
 
     def _refusal(self, request: web.BaseRequest) -> str | None:
         proxy = self._known.proxy
@@ -129,13 +144,7 @@ class VisibilityServer:
         return refusal(proxy, certificate, request.headers)
 
     async def _read(self, wanted: ReadRequest) -> web.Response:
-        if self._under_way >= MOST_REQUESTS:
-            return _failure(429, "TooManyRequests", "too many requests are under way; try again")
-        self._under_way += 1
-        try:
-            selected = await self._answers.select(wanted.selection)
-        finally:
-            self._under_way -= 1
+        selected = await self._answers.select(wanted.selection)
         if not wanted.is_get:
             return _response(selected.body(wanted), _type_of(wanted))
         body = selected.one(wanted)
@@ -145,15 +154,8 @@ class VisibilityServer:
         return _response(body, _type_of(wanted))
 
     async def _watch(self, request: web.BaseRequest, wanted: ReadRequest) -> web.StreamResponse:
-        proxy, watches = self._known.proxy, self._metrics.watches
-        sharer = "" if proxy is None else sharer_of(proxy, request.headers)
-        if watches.count >= MOST_WATCHES:
-            return _failure(429, "TooManyRequests", "too many watches are open; try again")
-        if watches.of[sharer] >= MOST_WATCHES_OF_ONE:
-            message = f"{MOST_WATCHES_OF_ONE} watches of this user, or of its namespace's accounts, are open; close one"
-            return _failure(429, "TooManyRequests", message)
         response = web.StreamResponse(headers={"Content-Type": _type_of(wanted)})
-        with watches.one_more(sharer):
+        with self._watches.one_more(self._sharer(request)):
             await response.prepare(request)
             try:
                 async for line in watch_lines(self._answers, wanted):
