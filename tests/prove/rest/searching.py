@@ -24,7 +24,7 @@ from tests.prove.rest.borders import without_notice, wrong_borders
 from tests.prove.rest.stepping import PATIENCE, Cycle, engine_world, live, new_life, rests, with_turns
 from tests.prove.worlds.world import ClosedWorld
 from tests.shared.quota.judging.judgement import Judgement, Promise
-from tests.shared.quota.judging.oracle import missed_starts, transgressions
+from tests.shared.quota.judging.oracle import judged
 from tests.shared.quota.judging.waits import COMING
 from tests.shared.quota.reference.inputs import EPOCH
 from tests.shared.quota.reference.usage_by_definition import ways_to_run
@@ -51,11 +51,11 @@ def _of_life(world: ClosedWorld, cycles: Iterable[Cycle]) -> Iterator[str]:
     accounted = AccountedLife()
     for last in cycles:
         accounted.see(last)
-        could_start = set(missed_starts(last.snapshot, last.plan))
+        wrong, waiting = judged(last.snapshot, last.plan)
+        could_start = set(waiting)
         yield from (f"cycle {last.number}: for the second time {found}" for found in sorted(could_start & missed))
         missed = could_start
-        for found in transgressions(last.snapshot, last.plan):
-            yield f"cycle {last.number}: {found}"
+        yield from (f"cycle {last.number}: {found}" for found in wrong)
         yield from (f"cycle {last.number}: {found}" for found in (*_forgotten(last), *without_notice(last)))
         for start in last.plan.starts:
             overtaken.pop(start.workload.key, None)

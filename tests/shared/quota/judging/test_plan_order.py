@@ -31,7 +31,7 @@ def _world(borrowed_since: int = -9999) -> World:
 
 
 def _found(world: World, decided: Plan) -> list[str]:
-    return list(transgressions(measure(world, NOW), decided))
+    return transgressions(measure(world, NOW), decided)
 
 
 @pytest.fixture

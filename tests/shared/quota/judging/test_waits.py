@@ -32,7 +32,7 @@ def strict(groups: Tree) -> Tree:
 def missed(small: Tree, large: Tree, *work: Workload) -> list[str]:
     """What the oracle says where there is more room than the plan was made for."""
     decided = plan(measure(world(small, work), NOW))
-    return list(missed_starts(measure(world(large, work), NOW), decided))
+    return missed_starts(measure(world(large, work), NOW), decided)
 
 
 @pytest.mark.parametrize("group", ["a", "b"])

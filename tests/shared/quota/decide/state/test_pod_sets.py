@@ -43,7 +43,7 @@ def given(groups: str, *work: Workload, flavors: tuple[Flavor, ...] = ONE) -> Wo
 def decide(groups: str, *work: Workload, flavors: tuple[Flavor, ...] = ONE) -> Plan:
     snapshot = measure(given(groups, *work, flavors=flavors), NOW)
     decided = plan(snapshot)
-    assert list(transgressions(snapshot, decided)) == []
+    assert transgressions(snapshot, decided) == []
     return decided
 
 
