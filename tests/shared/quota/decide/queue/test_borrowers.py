@@ -1,5 +1,6 @@
 """Who borrows first is told by steps, without evaluating queues; the same workloads start in the same order."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -249,3 +250,28 @@ def test_leaf_with_very_many_assignments_has_no_steps(
     world = given("a a100:gpu 9 | t4:gpu 9", work, flavors, capacity=capacity)
     leaf = measure(world, NOW).leaves["a"]
     assert has_steps(leaf, EquivalenceClasses(leaf)) is expected
+
+
+def test_leaf_that_is_looked_at_late_has_the_head_that_it_had_when_the_pass_began() -> None:
+    """When a's first job has started, b's first one does not fit any more; b keeps its place all the same.
+
+    With the place of its next job, b would start that before a's second one, and at the cost of it.
+    """
+    drawn = (
+        "root cpu 9 gpu 7\n  p/ cpu 0 gpu 0\n    a cpu 1 gpu 0\n  q/ cpu 0 gpu 0\n    b cpu 2 gpu 0\n    c cpu 1 gpu 1"
+    )
+    drawn = re.sub(r"(cpu|gpu)", r"default:\1", drawn)
+    ran = (("a", {"cpu": 1}), ("b", {"cpu": 2}), ("b", {"gpu": 1}), ("c", {"cpu": 2}))
+    waits = (
+        ("a", {"cpu": 4, "gpu": 2}, -8),
+        ("a", {"gpu": 4}, -6),
+        ("b", {"gpu": 4}, -4),
+        ("b", {"cpu": 1, "gpu": 4}, -41),
+        ("b", {"cpu": 2, "gpu": 2}, -12),
+        ("c", {"cpu": 2, "gpu": 1}, -48),
+        ("c", {"cpu": 1, "gpu": 2}, -17),
+    )
+    work = [running(leaf, request, f"r{number}", since=after(-100)) for number, (leaf, request) in enumerate(ran)]
+    work += [pending(leaf, request, f"w{at}", created=after(at)) for leaf, request, at in waits]
+    started = plan(measure(given(drawn, work), NOW)).starts
+    assert [each.workload.key for each in started] == ["ns/w-8", "ns/w-6"]
