@@ -1,4 +1,7 @@
-"""Accounts under leaders that are frozen, killed, or two at once: beside a count of the states that the API showed."""
+"""Accounts under bad networks, clocks that step, and leaders that are frozen, killed, or two at once.
+
+Each beside a count of the states that the API showed.
+"""
 
 import os
 import signal
@@ -13,7 +16,10 @@ from shared.api.annotations import read_annotations
 from shared.api.core.job import Job
 from shared.api.core.pod_request import effective_request
 from shared.api.names import GROUP_LABEL
+from tests.chaos.running.network_faults import noise
+from tests.faults.proxy import FaultProxy
 from tests.reconciler.job_history import History, recording
+from tests.reconciler.leaders_clock import lead_by_own_clock, set_clock
 from tests.reconciler.live.accounts.test_accounts import amount, counted_until
 from tests.reconciler.reconciler_process import Quotree, admission_of, finished, quota, wait_for
 
@@ -21,6 +27,8 @@ pytestmark = pytest.mark.timeout(500)
 LONG = 120.0
 SETTLED = 300.0
 LEASE_SECONDS = 9
+BEHIND = 600
+"""Seconds."""
 NOBODY_EVICTED = {"gracePeriod": "10m"}
 """No Job runs for so long: each is started once, however late its group's others come."""
 PATHS = {"vision": ("vision", "research", "root"), "nlp": ("nlp", "research", "root"), "web": ("web", "root")}
@@ -105,3 +113,39 @@ def submit(q: Quotree, number: int) -> None:
     """One of three groups; of 1 or 2 cpus, for up to 7 seconds."""
     group = sorted(PATHS)[number % 3]
     q.job(f"job-{number}", group, str(1 + number % 2), run_for=f"{1 + number * 5 % 7}s")
+
+
+def test_accounts_are_what_the_api_showed_over_a_bad_network_and_a_clock_that_goes_back(
+    q: Quotree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each Job starts by the right clock. Some end while it is behind, and some once it is right again."""
+    with FaultProxy(q.control_plane.url, q.control_plane.ca_file).running() as proxy:
+        q.kubeconfig = proxy.side("only").kubeconfig(q.control_plane.kubeconfig, tmp_path / "through.yaml")
+        clock = lead_by_own_clock(q, tmp_path, monkeypatch)
+        q.group("root", quotas=[quota(max="16")])
+        q.group("research", isParent=True, quotas=[quota(min="8")])
+        q.group("vision", parent="research", quotas=[quota(min="4")])
+        q.group("nlp", parent="research", quotas=[quota(min="4")])
+        q.group("web", quotas=[quota(min="4")])
+        with recording(q.control_plane) as history:
+            proxy.rules.extend(noise())
+            for number, seconds in enumerate((15, 20, 40, 90)):
+                q.job(f"job-{number}", ("vision", "nlp")[number % 2], "2", run_for=f"{seconds}s")
+            wait_for(lambda: all(map(has_started, q.jobs().values())), "all have started", LONG)
+            set_clock(clock, -BEHIND)
+            q.job("behind", "web", "1", run_for="1s")
+            wait_for(lambda: has_started(q.get_job("behind")), "the clock is behind", LONG)
+            wait_for(lambda: sum(map(finished, q.jobs().values())) >= 3, "some end meanwhile", SETTLED)
+            set_clock(clock, 0)
+            q.job("right", "web", "1", run_for="1s")
+            wait_for(lambda: all(map(finished, q.jobs().values())), "all end", SETTLED)
+        proxy.rules.clear()
+        states = [each for each in history.states.values() if each[-1].metadata.labels[GROUP_LABEL] != "web"]
+        used, last = defaultdict[str, int](int), defaultdict[str, int](int)
+        for each in states:
+            for group in (each[-1].metadata.labels[GROUP_LABEL], "research"):
+                used[group] += used_by(each)
+                last[group] = max(last[group], end_of(each))
+        wait_for(lambda: all(counted_until(q, name) > until for name, until in last.items()), "all is counted", SETTLED)
+        assert {name: amount(q, name) for name in used} == dict(used)
+        assert sorted(used) == ["nlp", "research", "vision"]
