@@ -5,6 +5,7 @@ It depends only on the tree and on root's capacity, so it is kept until one of t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from shared.quota.model.limits import (
     NO_CAPS,
@@ -22,7 +23,7 @@ from shared.resources import Amount, FlavorResource
 GroupLimits = Mapping[FlavorResource, Limits]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TreeIndex:
     """One tree under one capacity. `system` and groups that do not reach root are not in it."""
 
@@ -45,7 +46,7 @@ class TreeIndex:
     _weights_below: dict[tuple[str, FlavorResource], Amount] = field(default_factory=dict, init=False, repr=False)
     """(parent, key) → the weights of its children together, added up when first requested."""
 
-    @property
+    @cached_property
     def height(self) -> int:
         """The depth of the deepest group; root's is 0."""
         return self.depths[self.order[-1]]
