@@ -15,7 +15,7 @@ from cli.convert.draft import NamedParent, QuotaGroupDraft, cover_children, cove
 from cli.convert.queued_workloads import Dialect, convert_workloads, workloads_of
 from cli.convert.workload_labels import requested_resources
 from cli.read.manifests import Manifest
-from cli.read.yaml_bounds import MAX_DEPTH, check_aliases, is_too_deep
+from cli.read.yaml_bounds import load_bounded
 from shared.api.names import WORKLOAD_COUNT
 from shared.problems import Problem
 
@@ -56,21 +56,13 @@ def _partitions_in(file: Path) -> str | None:
     try:
         text = file.read_text()
         # Others are parsed when their objects are read.
-        found = _loaded(text) if _PARTITIONS in text or KEY in text else None
+        found = load_bounded(text) if _PARTITIONS in text or KEY in text else None
     except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or "kind" in found:
         return None
     below = found.get(KEY)
     return text if _PARTITIONS in found else below if isinstance(below, str) else None
-
-
-def _loaded(text: str) -> Any:
-    """Return what the text says. Raises YAMLError, ValueError and RecursionError."""
-    if is_too_deep(text):
-        raise yaml.YAMLError(f"it is nested deeper than {MAX_DEPTH} levels")
-    check_aliases(text)
-    return yaml.safe_load(text)
 
 
 def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:
@@ -94,7 +86,7 @@ def convert_yunikorn(manifests: Sequence[Manifest], made: Conversion) -> None:
 def _read_partitions(manifest: Manifest, made: Conversion) -> Iterator[NamedParent]:
     place = f"data[{KEY}]"
     try:
-        config = _loaded(manifest.body["data"][KEY])
+        config = load_bounded(manifest.body["data"][KEY])
         partitions = list(config["partitions"])
         queues = list(_below(partitions[0]["queues"], ()))
         by_user = {path for path, queue in queues if _limits_users(queue)}

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from cli.read.yaml_bounds import MAX_DEPTH, check_aliases, is_too_deep
+from cli.read.yaml_bounds import MAX_DEPTH, TooDeep, load_bounded
 from shared.api.json.duplicate_keys import find_duplicate_key
 from shared.kinds.kind import Kind
 from shared.problems import Problem
@@ -177,10 +177,9 @@ _Loader.yaml_implicit_resolvers = {
 
 def _parse_yaml(file: str, start: int, document: str) -> Any:
     try:
-        if is_too_deep(document):
-            raise UnreadableFile(file, start, f"is nested deeper than {MAX_DEPTH} levels; no manifest is")
-        check_aliases(document)
-        return yaml.load(document, Loader=_Loader)  # noqa: S506 - a safe loader
+        return load_bounded(document, _Loader)
+    except TooDeep as error:
+        raise UnreadableFile(file, start, f"is nested deeper than {MAX_DEPTH} levels; no manifest is") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = start + mark.line if mark else start

@@ -1,4 +1,4 @@
-"""Whether a YAML text is nested as a manifest is, and stays as small as it looks when its aliases are written out.
+"""Reads YAML that is nested as a manifest is, and stays as small as it looks when its aliases are written out.
 
 A few lines of aliases of aliases stand for a billion values, and one that names what it is in for an endless one.
 """
@@ -16,7 +16,19 @@ _MOST_TIMES: Final = 10
 MAX_DEPTH: Final = 200
 
 
-def is_too_deep(text: str) -> bool:
+class TooDeep(yaml.YAMLError):
+    """The text is nested deeper than `MAX_DEPTH` levels."""
+
+
+def load_bounded(text: str, loader: type[yaml.SafeLoader | yaml.CSafeLoader] = yaml.SafeLoader) -> Any:
+    """Return what the text says. Raises TooDeep, YAMLError for other faults, ValueError and RecursionError."""
+    if _is_too_deep(text):
+        raise TooDeep(f"it is nested deeper than {MAX_DEPTH} levels")
+    _check_aliases(text)
+    return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader
+
+
+def _is_too_deep(text: str) -> bool:
     """Return whether the nesting is deeper than in any real object: the C composer has no limit and would crash."""
     if sum(text.count(mark) for mark in ("[", "{", "- ", "-\t", "? ")) <= MAX_DEPTH:
         return False
@@ -31,7 +43,7 @@ def is_too_deep(text: str) -> bool:
     return False
 
 
-def check_aliases(text: str) -> None:
+def _check_aliases(text: str) -> None:
     """Raise YAMLError if the text stands for far more than it writes, or for something endless or too deep."""
     if not _ALIAS.search(text):
         return
