@@ -16,8 +16,12 @@ from shared.api.names import GROUP_LABEL
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS
+from shared.kube.shapes import ObjectMetadata
 from shared.kube.watch.cache import Change, Changed
 from shared.kube.watch.watching import Watch
+
+LONGEST_WAIT = 60
+"""Seconds."""
 
 
 @dataclass(slots=True)
@@ -87,30 +91,46 @@ def cpu_held(job: Job) -> int:
 
 @contextmanager
 def recording(control_plane: ControlPlane) -> Iterator[History]:
-    """Watch all Jobs while the block runs, from a thread of its own."""
+    """Watch all Jobs while the block runs, from a thread of its own; what the block has seen is in it at its end."""
     history = History()
     loop = asyncio.new_event_loop()
     ready, stopping = threading.Event(), asyncio.Event()
+    has_failed = False
 
     async def record() -> None:
         async with connected(ConnectionSettings(kubeconfig=str(control_plane.kubeconfig))) as connection:
-            watch = Watch(Client(connection), JOBS, read_job, history.see)
+            client = Client(connection)
+            watch = Watch(client, JOBS, read_job, history.see)
             watching = asyncio.create_task(watch.run())
             await watch.synced.wait()
             ready.set()
             await stopping.wait()
+            if not has_failed:
+                await _caught_up(client, watch)
             watching.cancel()
             await asyncio.wait({watching})
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(record()), name="history", daemon=True)
     thread.start()
-    assert ready.wait(60), "the history's watch has not synced"
+    assert ready.wait(LONGEST_WAIT), "the history's watch has not synced"
     try:
         yield history
+    except BaseException:
+        has_failed = True
+        raise
     finally:
         loop.call_soon_threadsafe(stopping.set)
-        thread.join(60)
+        thread.join(LONGEST_WAIT)
+        assert not thread.is_alive(), "the history's watch has not caught up"
         loop.close()
+
+
+async def _caught_up(client: Client, watch: Watch[Job]) -> None:
+    """Wait until the watch has told of the newest change of a Job."""
+    jobs = await client.list_all(JOBS, into=ObjectMetadata)
+    newest = max((int(each.metadata.resource_version) for each in jobs), default=0)
+    while int(watch.version or 0) < newest:  # noqa: ASYNC110 - what is waited for comes from another process
+        await asyncio.sleep(0.02)
 
 
 def counts(numbers: Mapping[str, int]) -> dict[int, int]:

@@ -107,13 +107,14 @@ def test_drain_evicts_what_is_preemptible_and_nothing_else(q: Quotree) -> None:
 
 def test_no_borrow_takes_back_what_was_borrowed(q: Quotree) -> None:
     q.lead(reclaim={"gracePeriod": "0s"})
-    tree(q, budget("5m", "NoBorrow"))
+    tree(q, budget("10m", "NoBorrow"))
     q.job("within", "vision", "2")
+    wait_for(lambda: admission_of(q.get_job("within")), "the first is within min", LONG)
     q.job("beyond", "vision", "4")
     evicted = wait_for(lambda: eviction_of(q.get_job("beyond")), "the borrowed one goes", LONG) or {}
     jobs = [(begin_of(q.get_job("within")), 2), (milliseconds(evicted["since"]), 4)]
     assert evicted["rule"] == "Ceiling"
-    assert wait_for(lambda: spent_at(q), "the status says when", LONG) == reached(18_000 * MILLI_CPU, jobs)
+    assert wait_for(lambda: spent_at(q), "the status says when", LONG) == reached(36_000 * MILLI_CPU, jobs)
     q.job("own", "nlp", "2")
     wait_for(lambda: q.running() == {"within", "own"}, "what is within min starts", LONG)
 
