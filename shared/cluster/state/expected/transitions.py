@@ -67,21 +67,22 @@ class EarlyStops:
     """Objects of governed kinds that were stopped before all their pods were seen.
 
     Their operators have seen the stop, but what these have made, such as Jobs, may be making pods still. Each counts as
-    before it was stopped, until it is given up waiting for more pods.
+    before it was stopped, until all its pods are there at once, or it is given up waiting for more.
     """
 
     delays: Delays = field(default_factory=Delays)
     _complete: set[str] = field(default_factory=set)
-    """Those whose pods were all seen since their start, or are waited for no more."""
+    """Those whose pods were all seen since their start, maybe only after their stop, or are waited for no more."""
 
     def judge(
         self, key: str, before: Workload | None, seen: WorkloadObject, pods: PodsBySet, after: Workload
     ) -> Workload:
         """Return the object as it counts, when it reads as `after` and counted as `before` until now."""
         sort = sort_of(seen)
+        if not sort.lacks_pods(seen, pods):
+            self._complete.add(key)
+            self.delays.end(key)
         if not sort.is_suspended(seen):
-            if not sort.lacks_pods(seen, pods):
-                self._complete.add(key)
             return after
         is_early = sort.has_noted_stop(seen) and key not in self._complete
         if is_early and before is not None and before.admission is not None and before.is_answered:

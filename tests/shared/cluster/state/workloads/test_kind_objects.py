@@ -309,6 +309,26 @@ def test_object_stopped_before_all_pods_are_seen_counts_missing_pods_for_a_delay
     assert (only(state).is_pending, only(state).request) == (True, {"cpu": 5000})
 
 
+def test_object_that_shows_all_its_pods_after_its_stop_is_waited_for_no_more(state: ClusterState) -> None:
+    """Chaos, seed 271127: for 10 s two pods that had ended within one counted, and others were evicted for that."""
+    state.observe_kind_objects([Changed(None, STARTED)])
+    first, *others = pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
+    show(state, first)
+    state.observe_kind_objects([Changed(STARTED, STOPPED)])
+    (delay,) = state.work.overlay.early_stops.delays.new
+    state.work.overlay.early_stops.delays.new.clear()  # as when its time limit is set
+    show(state, *others)
+    state.observe_pods([Changed(each, None) for each in pods[:2]])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 2000})
+    state.observe_pods([Changed(pods[2], None)])
+    assert only(state).is_pending
+    state.observe_kind_objects([Changed(STOPPED, STARTED)])
+    show(state, first)
+    state.work.decided.stop_waiting_for_more_pods(delay)  # of the stop before: it says nothing of this run
+    state.observe_kind_objects([Changed(STARTED, STOPPED)])
+    assert (only(state).is_evicting, only(state).request) == (True, {"cpu": 5000})
+
+
 def test_object_seen_complete_after_its_start_needs_no_delay(state: ClusterState) -> None:
     state.observe_kind_objects([Changed(None, STARTED)])
     pods = [pod("d", "driver", "1"), pod("w", "workers", "2"), pod("v", "workers", "2")]
