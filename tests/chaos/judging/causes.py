@@ -89,12 +89,13 @@ class Causes:
         if preemptor is not None and preemptor.group == read.group:
             return "" if preemptor.priority > read.priority else "its preemptor is no more important"
         stopped = self._stopped_with(annotation, read.group, instant)
-        why = _why_not_over(self._snapshot(instant), read.group, stopped)
+        snapshot = self._snapshot(instant)
+        why = _why_not_over(snapshot, read.group, stopped, _owed(snapshot, read))
         if why and (instant.closed or instant.orphaned):
             # A closed node counts what pods on it use, so there was less than that, and more than without the node.
             # A leader that has not seen the owner of pods before it was deleted counts them as unmanaged.
             least = self._measure(instant, without=instant.closed, unmanaged=instant.orphaned)
-            why = _why_not_over(least, read.group, stopped)
+            why = _why_not_over(least, read.group, stopped, _owed(least, read))
         return why
 
     def entitlement(self, victim: str, annotation: EvictionAnnotation, instant: Instant) -> str:
@@ -204,8 +205,26 @@ def _why_within(snapshot: Snapshot, instant: Instant, leaf: str) -> str:
     return "no group above it was over its ceiling"
 
 
-def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -> str:
-    """Over its runtime as a decision sees it: with what its own work claims, and what it stops in it."""
+def _owed(snapshot: Snapshot, victim: Workload) -> list[Workload]:
+    """Its group's waiting workloads that are entitled and more important: any of them could have the victim stopped.
+
+    What gets free by other stops is kept for such a one, and with it the group counts as over its runtime. Then the
+    victim may go for a preemptor of another group.
+    """
+    leaf = snapshot.leaves.get(victim.group)
+    if leaf is None:
+        return []
+    claiming = {each.preemptor.id for each in leaf.claims.values() if each.preemptor is not None}
+    waiting = (each for each in leaf.pending if each.id not in claiming)
+    return [
+        each
+        for each in waiting
+        if each.priority > victim.priority and not each.hold and not _why_not_entitled(snapshot, each)
+    ]
+
+
+def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload], owed: Sequence[Workload]) -> str:
+    """Over its runtime as a decision sees it: with what its own work claims, or one of `owed`, and what it stops."""
     leaf = snapshot.leaves.get(group)
     if leaf is None:
         return GONE
@@ -216,6 +235,7 @@ def _why_not_over(snapshot: Snapshot, group: str, stopped: Sequence[Workload]) -
             if each.preemptor is not None
         )
         others = [each for each in leaf.admitted if all(each.id != one.id for one in stopped)]
+        claimed += max((each.request.get(key.resource, 0) for each in owed), default=0)
         if _sum(others, key) + _sum(stopped, key) + claimed > numbers.runtime:
             return ""
     return f"its group {group!r} was within its runtime"

@@ -240,6 +240,25 @@ def test_reclaim_from_a_group_over_runtime_with_its_claims_is_accepted() -> None
     assert rules(history) == []
 
 
+@pytest.mark.parametrize(
+    ("priority", "cpu", "found"),
+    [(5, 2, []), (0, 2, [("EvictedWithoutCause", "ns/modest")]), (5, 5, [("EvictedWithoutCause", "ns/modest")])],
+    ids=["entitled", "no more important", "not entitled"],
+)
+def test_reclaim_from_a_group_is_accepted_if_its_own_more_important_work_is_owed(
+    priority: int, cpu: int, found: list[tuple[str, str]]
+) -> None:
+    """Left uses 3 of its 4. What ends elsewhere is kept for `urgent`, with which left is over: `modest` may go."""
+    history = WrittenHistory()
+    history.submit("modest", "left", 3)
+    history.start("modest")
+    history.run("modest")
+    history.submit("urgent", "left", cpu, priority=priority)
+    history.submit("owner", "right", 4)
+    history.evict("modest", by="owner")
+    assert rules(history) == found
+
+
 def test_reclaim_for_a_preemptor_that_is_not_entitled_is_reported() -> None:
     history = WrittenHistory()
     history.submit("borrower", "left", 6)
