@@ -155,7 +155,7 @@ class AccountBook:
         for name in names:
             self._leaf(name).forget_ended(world.workloads_of(name), now, self._ends, self._ended)
         for name in names:
-            self._leaf(name).observe(world.workloads_of(name), now, self._ended, is_first=is_first)
+            self._leaf(name).observe(world.workloads_of(name), now, self._ends, self._ended, is_first=is_first)
         for name in names:
             self._tell_budgets(name, tree)
         self._world = world

@@ -1,7 +1,8 @@
 """When the use of one leaf changed: from each workload's admission to the end of its last pod.
 
 A workload is counted from the moment of its admission, also if it is seen later. Its end is the moment at which its
-Job finished, where that is known, else the moment at which no pod of it was seen any more.
+Job finished, where that is known, else the moment at which no pod of it was seen any more. So pods of a finished Job
+that are still seen count no more: the watch of pods can be behind that of Jobs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,6 +65,8 @@ class _Running:
     idle_since: int | None = None
     was_answered: bool = False
     is_lost: bool = False
+    is_finished: bool = False
+    """Its Job has finished, and its end is counted."""
     workload: Workload | None = None
     """As it was when its use was first seen; None: it had ended by then."""
 
@@ -107,13 +110,26 @@ class LeafUse:
             self._change(gone, end, -1)
             ended[gone.start] = end
 
-    def observe(self, workloads: WorkloadSet, now: int, ended: Mapping[StartKey, int], *, is_first: bool) -> None:
-        """Count what runs now. `is_first`: what is seen now may have run all the time since its admission."""
+    def observe(
+        self,
+        workloads: WorkloadSet,
+        now: int,
+        ends: Mapping[str, int],
+        ended: Mapping[StartKey, int],
+        *,
+        is_first: bool,
+    ) -> None:
+        """Count what runs now. `ends`, `ended`: as for `forget_ended`.
+
+        `is_first`: what is seen now may have run all the time since its admission.
+        """
         for workload in chain(workloads.admitted, workloads.evicting):
             known = self._running.get(workload.id)
             if known is None:
                 self._begin(workload, now, ended, is_first=is_first)
-            else:
+            if workload.is_left_over and workload.uid in ends:
+                self._finish(self._running[workload.id], ends[workload.uid])
+            elif known is not None:
                 self._adjust(known, workload, now)
 
     def add_ended(self, use: EndedUse) -> None:
@@ -177,6 +193,8 @@ class LeafUse:
             self._change(known, end, -1)
             self._begin(workload, now, {}, is_first=True)
             return
+        if known.is_finished:
+            return
         known.was_answered = known.was_answered or workload.is_answered
         self._note_loss(known, workload)
         use = uses_of(workload)
@@ -188,6 +206,11 @@ class LeafUse:
             known.idle_since = now
             return
         self._replace(known, use, now)
+
+    def _finish(self, known: _Running, end: int) -> None:
+        self._stop_idle(known)
+        self._replace(known, {}, end)
+        known.is_finished = True
 
     def _stop_idle(self, known: _Running) -> None:
         if known.idle_since is not None:
