@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import time
 import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
-from tests.polling import pause_after
+from tests.polling import first_true
 from tests.preloaded import Fork, Preloaded, launched
 from tests.versions import definitions
 
@@ -144,7 +143,8 @@ class Quotree:
     def metrics(self) -> list[str]:
         """The lines of the latest reconciler's metrics."""
         port = re.search(r"health_port=(\d+)", self.log.read_text())
-        assert port is not None, "it serves no metrics yet"
+        if port is None:
+            raise ConnectionError("it serves no metrics yet")
         with urllib.request.urlopen(f"http://127.0.0.1:{port[1]}/metrics", timeout=60) as answer:
             return list(answer.read().decode().splitlines())
 
@@ -272,6 +272,17 @@ class Quotree:
         live = [each["metadata"] for each in found if each["status"]["phase"] in ("Pending", "Running")]
         return [each["name"] for each in live if each.get("deletionTimestamp")]
 
+    def finish(self, job: str) -> None:
+        """Say as a kubelet would that the Job's pods have succeeded, and wait until it has finished."""
+        for name in wait_for(lambda: self._all_running(job), f"{job} has its pods"):
+            self.merge(f"/api/v1/namespaces/default/pods/{name}/status", {"status": {"phase": "Succeeded"}})
+        wait_for(lambda: finished(self.get_job(job)), f"{job} has finished")
+
+    def _all_running(self, job: str) -> list[str]:
+        """The names of the Job's pods if all of them run; else none."""
+        pods = self.pods_of(job)
+        return list(pods) if all(each["status"]["phase"] == "Running" for each in pods.values()) else []
+
     def end_pods(self, namespace: str = "default") -> None:
         """Say as a kubelet would that the pods that are being deleted have ended."""
         for name in self.stopping_pods(namespace):
@@ -351,14 +362,6 @@ def note_of(job: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     return None if text is None else dict(msgspec.json.decode(text))
 
 
-def wait_for(ask: Callable[[], T], what: str, seconds: float = 60, every: float | None = None) -> T:
-    """Ask until the answer is true; return it. A loaded API server might not answer in time: then ask again."""
-    began = time.monotonic()
-    while True:
-        with suppress(ConnectionError):
-            if answer := ask():
-                return answer
-        passed = time.monotonic() - began
-        if passed > seconds:
-            raise AssertionError(f"after {seconds:g} s still not: {what}")
-        time.sleep(pause_after(passed) if every is None else every)
+def wait_for(ask: Callable[[], T], what: str, seconds: float = 120, every: float | None = None) -> T:
+    """Ask until the answer is true; return it."""
+    return first_true(ask, lambda: f"after {seconds:g} s still not: {what}", seconds, every)

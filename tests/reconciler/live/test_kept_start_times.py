@@ -5,11 +5,19 @@ from collections.abc import Iterator
 import pytest
 
 from dev.controlplane.programs import binaries, found
-from tests.reconciler.live.nodes.test_flavors import GROUPS, flavor_of, flavored, is_empty, nodes_of, spec_of
+from tests.reconciler.live.nodes.test_flavors import (
+    GROUPS,
+    flavor_of,
+    flavored,
+    is_empty,
+    knows_its_flavors,
+    nodes_of,
+    spec_of,
+)
 from tests.reconciler.reconciler_process import Quotree, eviction_of, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 RESETS_SINCE = (1, 36)
 
@@ -22,6 +30,7 @@ def whole(control_plane_binaries: binaries.Binaries, tmp_path_factory: pytest.Te
     with flavored(control_plane_binaries, tmp_path_factory.mktemp("start-times"), *off) as made:
         for name, spec in GROUPS.items():
             made.group(name, **spec)
+        wait_for(lambda: knows_its_flavors(made), "the flavors are known, with their nodes", LONG)
         yield made
 
 

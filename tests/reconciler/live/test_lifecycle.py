@@ -41,7 +41,7 @@ def test_status_follows_an_edit_that_says_the_same_in_other_words(q: Quotree) ->
     q.known("vision")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_idle_quota_is_borrowed_and_reclaimed(q: Quotree) -> None:
     q.lead()
     q.group("root", quotas=[quota(max="8")])

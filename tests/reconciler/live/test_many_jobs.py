@@ -23,13 +23,14 @@ async def create_all(q: Quotree) -> None:
         await asyncio.gather(*(client.create(JOBS, manifest, "default") for manifest in manifests))
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_500_concurrent_jobs_complete_within_quota(throwaway: Quotree) -> None:
     q = throwaway
     q.lease_seconds = 120
     q.lead()
     for number in range(10):
         q.group(f"team-{number}", quotas=[quota(min="100", max="100")])
+    q.known("team-9")
     before = len(q.control_plane.audit_events())
     with recording(q.control_plane) as history:
         asyncio.run(create_all(q))

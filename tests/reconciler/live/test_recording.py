@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from cli.commands.offline import replay
 from tests.reconciler.reconciler_process import Quotree, eviction_of, finished, quota, wait_for
+from tests.recordings import is_recorded
 
-LONG = 120.0
+LONG = 240.0
 
 
 def replayed(folder: Path) -> list[dict[str, Any]]:
@@ -21,6 +22,11 @@ def replayed(folder: Path) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
     found: list[dict[str, Any]] = json.loads(result.stdout)["workloads"]
     return found
+
+
+def knows(folder: Path, cpu: str) -> bool:
+    """Whether the recording has a group with that limit."""
+    return any(is_recorded(file, f'{{"cpu":"{cpu}"}}'.encode()) for file in folder.iterdir())
 
 
 def order(workloads: list[dict[str, Any]], source: str) -> list[tuple[str, str]]:
@@ -61,9 +67,9 @@ def test_every_start_and_eviction_of_a_crowded_run_comes_again_in_the_same_order
             q.group("root", quotas=[quota(max="15")])
         time.sleep(0.3)
     wait_for(lambda: all(map(finished, q.jobs().values())), "all end", LONG)
-    time.sleep(1)
-    q.group("root", quotas=[quota(max="16")])  # the log ends later than the replay of what it says
     time.sleep(2)
+    q.group("root", quotas=[quota(max="16")])  # the log ends later than the replay of what it says
+    wait_for(lambda: knows(tmp_path / "logs", "16"), "the edit is written", LONG)
     assert q.stop() == 0
     workloads = replayed(q.recording)
     recorded, again = events(workloads, "recorded"), events(workloads, "replayed")
@@ -104,6 +110,7 @@ def test_a_recording_over_a_killed_leader_replays_as_it_was(q: Quotree, tmp_path
         ("starts", "lent"),
         ("starts", "more"),
     ]
+    wait_for(lambda: knows(tmp_path / "logs", "13"), "the edit is written", LONG)
     wait_for(lambda: order(replayed(tmp_path / "logs"), "recorded") == expected, "all is written", LONG)
     assert q.stop() == 0
     assert len(list(q.recording.iterdir())) == 2

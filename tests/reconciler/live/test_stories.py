@@ -5,8 +5,8 @@ import pytest
 from dev.controlplane import cluster
 from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 CARD = "example.com/card"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 

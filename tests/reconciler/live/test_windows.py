@@ -9,8 +9,8 @@ import pytest
 from shared.api.names import NOTICE
 from tests.reconciler.reconciler_process import Quotree, eviction_of, note_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 GROUPS = "/apis/quotree.dev/v1alpha1/quotagroups"
 
 
@@ -119,7 +119,7 @@ def test_notice_that_was_given_early_is_withdrawn_when_the_end_moves(q: Quotree)
 
 def test_a_window_opens_and_closes_by_its_schedule(q: Quotree) -> None:
     q.lead()
-    opens = (datetime.now(UTC) + timedelta(seconds=75)).replace(second=0, microsecond=0)
+    opens = (datetime.now(UTC) + timedelta(seconds=105)).replace(second=0, microsecond=0)
     window = {"schedule": f"{opens.minute} {opens.hour} * * *", "duration": "40s", "quotas": [quota(max="3")]}
     q.group("vision", quotas=[quota(min="1", max="1")], windows=[window])
     fill(q, "vision", 3)

@@ -9,8 +9,8 @@ from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, finished, job_manifest, quota, wait_for
 from tests.versions import skip_before
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 PODS = "/api/v1/namespaces/default/pods"
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"

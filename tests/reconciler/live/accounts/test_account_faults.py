@@ -6,6 +6,7 @@ Each beside a count of the states that the API showed.
 import os
 import signal
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,11 @@ from tests.chaos.running.network_faults import noise
 from tests.faults.proxy import FaultProxy
 from tests.reconciler.job_history import History, recording
 from tests.reconciler.leaders_clock import lead_by_own_clock, set_clock
-from tests.reconciler.live.accounts.test_accounts import amount, counted_until
+from tests.reconciler.live.accounts.test_accounts import amount, wait_counted
 from tests.reconciler.reconciler_process import Quotree, admission_of, finished, quota, wait_for
 
-pytestmark = pytest.mark.timeout(500)
-LONG = 120.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 SETTLED = 300.0
 LEASE_SECONDS = 9
 BEHIND = 600
@@ -57,6 +58,15 @@ def used_by(states: list[Job]) -> int:
 def end_of(states: list[Job]) -> int:
     [end] = {each.finished_at for each in states if each.finished_at is not None}
     return milliseconds(end)
+
+
+def last_ends(jobs: Iterable[list[Job]]) -> dict[str, int]:
+    """When the last Job of each group ended."""
+    found: dict[str, int] = defaultdict(int)
+    for states in jobs:
+        for group in PATHS[states[-1].metadata.labels[GROUP_LABEL]]:
+            found[group] = max(found[group], end_of(states))
+    return dict(found)
 
 
 def test_accounts_are_what_the_api_showed_with_leaders_frozen_killed_and_two_at_once(
@@ -96,9 +106,8 @@ def test_accounts_are_what_the_api_showed_with_leaders_frozen_killed_and_two_at_
             q.lead(reclaim=NOBODY_EVICTED)
             wait_for(lambda: all(map(finished, q.jobs().values())), "all end", LONG)
         assert len(history.states) == 18
-        last = max(map(end_of, history.states.values()))
         used = used_in(history)
-        wait_for(lambda: all(counted_until(q, name) > last for name in used), "all is counted", SETTLED)
+        wait_counted(q, last_ends(history.states.values()))
         assert {name: amount(q, name) for name in used} == used
         assert used["root"] == used["research"] + used["web"] == used["vision"] + used["nlp"] + used["web"]
     finally:
@@ -141,11 +150,10 @@ def test_accounts_are_what_the_api_showed_over_a_bad_network_and_a_clock_that_go
             wait_for(lambda: all(map(finished, q.jobs().values())), "all end", SETTLED)
         proxy.rules.clear()
         states = [each for each in history.states.values() if each[-1].metadata.labels[GROUP_LABEL] != "web"]
-        used, last = defaultdict[str, int](int), defaultdict[str, int](int)
+        used = defaultdict[str, int](int)
         for each in states:
             for group in (each[-1].metadata.labels[GROUP_LABEL], "research"):
                 used[group] += used_by(each)
-                last[group] = max(last[group], end_of(each))
-        wait_for(lambda: all(counted_until(q, name) > until for name, until in last.items()), "all is counted", SETTLED)
+        wait_counted(q, {name: end for name, end in last_ends(states).items() if name in used})
         assert {name: amount(q, name) for name in used} == dict(used)
         assert sorted(used) == ["nlp", "research", "vision"]

@@ -7,10 +7,10 @@ import pytest
 
 from tests.faults.kinds import Asked, Refuse, Rule
 from tests.faults.proxy import FaultProxy
-from tests.reconciler.live.accounts.test_accounts import LONG, SETTLED, amount, counted_until, milliseconds, used_by
+from tests.reconciler.live.accounts.test_accounts import LONG, SETTLED, amount, end_of, used_by, wait_counted
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
@@ -57,8 +57,9 @@ def test_children_add_up_to_their_parents_though_the_leader_was_killed_between_t
     q.job("fourth", "nlp", "2", run_for="3s")
     wait_for(lambda: all(finished(q.get_job(name)) for name in ("third", "fourth")), "both end", LONG)
     jobs = [q.get_job(name) for name in ("third", "fourth")]
-    ends = max(milliseconds(job["status"]["conditions"][-1]["lastTransitionTime"]) for job in jobs)
-    wait_for(lambda: all(counted_until(q, name) > ends for name in (*parents, "vision", "nlp")), "all count", SETTLED)
+    third, fourth = map(end_of, jobs)
+    first_half, second_half = dict.fromkeys(("vision", "research"), third), dict.fromkeys(("nlp", "language"), fourth)
+    wait_counted(q, {**first_half, **second_half, "root": max(third, fourth)})
     assert amount(q, "vision") == used + used_by(jobs[0], 1)
     assert amount(q, "research") == amount(q, "vision")
     assert amount(q, "language") == amount(q, "nlp") == used_by(jobs[1], 2)

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from cli.commands import explain
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(400)
-LONG = 120.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 MILLI_CPU = 1000
 FIRM = {"quotree.dev/preemptible": "false"}
 
@@ -80,7 +80,7 @@ def test_nothing_starts_in_the_subtree_from_the_millisecond_on_and_a_larger_budg
     q.job("late", "nlp", "1")
     wait_for(lambda: q.condition("nlp", "Stopped").get("status") == "True", "it is on hold", LONG)
     wait_for(lambda: q.group_status("nlp")["workloads"]["pending"] == 1, "the late one is seen", LONG)
-    assert q.condition("research", "WithinBudget")["reason"] == "NoStart"
+    wait_for(lambda: q.condition("research", "WithinBudget")["reason"] == "NoStart", "the group above says why", LONG)
     assert q.running() == {"one", "two"}
     (remedy,) = remedies_of(q, "late")
     assert remedy == {"do": "RaiseBudget", "group": "research", "timeZone": "UTC", **budget("5", "NoStart")[0]}
@@ -108,25 +108,26 @@ def test_drain_evicts_what_is_preemptible_and_nothing_else(q: Quotree) -> None:
 def test_no_borrow_takes_back_what_was_borrowed(q: Quotree) -> None:
     q.lead(reclaim={"gracePeriod": "0s"})
     tree(q, budget("10m", "NoBorrow"))
-    q.job("within", "vision", "2")
-    wait_for(lambda: admission_of(q.get_job("within")), "the first is within min", LONG)
-    q.job("beyond", "vision", "4")
-    evicted = wait_for(lambda: eviction_of(q.get_job("beyond")), "the borrowed one goes", LONG) or {}
-    jobs = [(begin_of(q.get_job("within")), 2), (milliseconds(evicted["since"]), 4)]
+    # One decision might find both, with creation times of one second: then the order of their names is theirs.
+    q.job("a-within", "vision", "2")
+    q.job("b-beyond", "vision", "4")
+    evicted = wait_for(lambda: eviction_of(q.get_job("b-beyond")), "the borrowed one goes", LONG) or {}
+    jobs = [(begin_of(q.get_job("a-within")), 2), (milliseconds(evicted["since"]), 4)]
     assert evicted["rule"] == "Ceiling"
     assert wait_for(lambda: spent_at(q), "the status says when", LONG) == reached(36_000 * MILLI_CPU, jobs)
     q.job("own", "nlp", "2")
-    wait_for(lambda: q.running() == {"within", "own"}, "what is within min starts", LONG)
+    wait_for(lambda: q.running() == {"a-within", "own"}, "what is within min starts", LONG)
 
 
-def test_a_leader_that_is_killed_at_that_moment_changes_nothing(q: Quotree) -> None:
+def test_a_leader_that_is_killed_before_that_moment_changes_nothing(q: Quotree) -> None:
     """It is dead while the budget is spent; the next one knows the moment, and starts nothing before it knows."""
     q.lead()
-    tree(q, budget("10m", "NoStart"))
+    tree(q, budget("20m", "NoStart"))
     q.job("one", "vision", "4")
     wait_for(lambda: q.running() == {"one"}, "it runs", LONG)
-    expected = reached(36_000 * MILLI_CPU, [(begin_of(q.get_job("one")), 4)])
-    wait_for(lambda: datetime.now(UTC).timestamp() * 1000 > expected - 2000, "it is nearly spent", LONG, every=0.05)
+    expected = reached(72_000 * MILLI_CPU, [(begin_of(q.get_job("one")), 4)])
+    # The 10 s that are left are for a slow machine.
+    wait_for(lambda: datetime.now(UTC).timestamp() * 1000 > expected - 10_000, "it is half spent", LONG, every=0.05)
     q.kill()
     assert spent_at(q) == 0
     q.job("late", "nlp", "1")

@@ -8,8 +8,8 @@ import pytest
 from tests.reconciler.leaders_clock import lead_by_own_clock, set_clock
 from tests.reconciler.reconciler_process import Quotree, admission_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 HOUR, YEAR = 3600, 365 * 86400
 
 

@@ -10,8 +10,8 @@ from tests.faults.proxy import FaultProxy, Side
 from tests.reconciler.job_history import History, recording
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 120.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from tests.faults.proxy import FaultProxy
 from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 120.0
-SLOW = 14.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
+SLOW = 25.0
 """Seconds that the previous leader's start is on its way: longer than its Lease lasts."""
 
 

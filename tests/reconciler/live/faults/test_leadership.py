@@ -7,8 +7,8 @@ import pytest
 
 from tests.reconciler.reconciler_process import NAMESPACE, Quotree, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 

@@ -8,8 +8,8 @@ from dev.controlplane.host.processes import Process
 from tests.reconciler.job_history import recording
 from tests.reconciler.reconciler_process import Quotree, finished, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 

@@ -8,8 +8,8 @@ import pytest
 from tests.reconciler.conftest import CPUS
 from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 NODE = "/api/v1/nodes/node-0"
 
 

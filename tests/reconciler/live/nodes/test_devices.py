@@ -12,8 +12,8 @@ from shared.api.names import GATE, GROUP_LABEL
 from tests.reconciler.reconciler_process import Quotree, wait_for
 from tests.versions import skip_before
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 CLASS = "gpu.example.com"
 DEVICES = f"{CLASS}.deviceclass.resource.k8s.io/devices"
 API = "/apis/resource.k8s.io/v1"

@@ -12,8 +12,8 @@ from dev.controlplane.programs import binaries
 from dev.controlplane.quotree import installed
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, finished, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 NAMESPACE = "/apis/batch/v1/namespaces/default"
 TAINT = cluster.Taint("gpu", "true", "NoSchedule")
 NODES = (
@@ -63,6 +63,7 @@ def q(whole: Quotree) -> Iterator[Quotree]:
     """The groups as they are drawn above; all work is taken away afterwards."""
     for name, spec in GROUPS.items():
         whole.group(name, **{"flavorFungibility": None, "stopPolicy": None, **spec})
+    wait_for(lambda: knows_its_flavors(whole), "the flavors are known, with their nodes", LONG)
     yield whole
     for path in (f"{NAMESPACE}/jobs", "/api/v1/namespaces/default/pods"):
         whole.delete(path)
@@ -73,6 +74,11 @@ def q(whole: Quotree) -> Iterator[Quotree]:
 def is_empty(q: Quotree, group: str) -> bool:
     counted = q.group_status(group).get("workloads", {})
     return (counted.get("pending"), counted.get("admitted")) == (0, 0)
+
+
+def knows_its_flavors(q: Quotree) -> bool:
+    """Flavors and workloads are watched independently: what starts before a flavor is known starts in another."""
+    return all(capacity(q, flavor) == "4" for flavor in FLAVORS)
 
 
 def capacity(q: Quotree, flavor: str) -> str | None:

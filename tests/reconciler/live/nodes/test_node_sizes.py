@@ -5,8 +5,8 @@ import pytest
 from dev.controlplane import cluster
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 ON_FAST = {"nodeSelector": {"model": "fast"}}
 """As the webhook, which is not part of this test, places them."""
 

@@ -7,8 +7,8 @@ import pytest
 from shared.api.names import GATE, GROUP_LABEL
 from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 PODS = "/api/v1/namespaces/default/pods"
 NOWHERE = {"nodeSelector": {"no-such": "label"}}
 
@@ -44,7 +44,7 @@ def test_unscheduled_pods_are_reported_to_the_owner_with_the_reason(q: Quotree) 
 
 
 def test_eviction_of_unready_pods_names_the_scheduling_failure(q: Quotree) -> None:
-    q.lead(startup={"timeout": "10s", "waitForPodsReady": True, "limit": 1})
+    q.lead(startup={"timeout": "20s", "waitForPodsReady": True, "limit": 1})
     q.group("vision", quotas=[quota(min="8")])
     q.job("nowhere", "vision", pod=NOWHERE)
     note = wait_for(lambda: eviction_of(q.get_job("nowhere")), "it is given up", LONG)

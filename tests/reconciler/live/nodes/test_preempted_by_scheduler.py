@@ -14,8 +14,8 @@ from shared.api.names import GATE, GROUP_LABEL
 from tests.reconciler.conftest import CPUS
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 PODS = "/api/v1/namespaces/default/pods"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 REASON = "PreemptedByScheduler"

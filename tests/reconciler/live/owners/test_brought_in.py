@@ -9,8 +9,8 @@ from shared.api.names import ADMISSION, GROUP_LABEL, PREEMPTIBLE_LABEL, UNIT_LAB
 from tests.reconciler.live.pods.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 NAMESPACES = "/api/v1/namespaces"
 
 

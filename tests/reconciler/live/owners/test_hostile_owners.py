@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from tests.reconciler.live.pods.test_pods import pod
 from tests.reconciler.reconciler_process import Quotree, admission_of, job_manifest, quota, wait_for
 from tests.reconciler.tenants import JOBS, PODS, Tenant
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 
 
 @pytest.fixture
@@ -147,11 +146,12 @@ def test_workload_relabelled_while_it_is_started_is_not_started_as_it_was(
         q.lead()
         q.group("vision", quotas=[quota(min="0", max="2")])
         path, body = (JOBS, job_manifest("hog", "vision", "2")) if kind == "Job" else (PODS, pod("hog", "vision", "2"))
-        proxy.rules.append(Rule(Delay(3.0, 3.0), lambda asked: asked.method == "PATCH" and asked.path.endswith("/hog")))
+        slow = Rule(Delay(6.0, 6.0), lambda asked: asked.method == "PATCH" and asked.path.endswith("/hog"))
+        proxy.rules.append(slow)
         tenant.create(path, body)
-        time.sleep(1)
+        wait_for(lambda: slow.committed, "its start is on its way", LONG)
         tenant.merge(f"{path}/hog", {"metadata": {"labels": {PREEMPTIBLE_LABEL: "false"}}})
-        time.sleep(5)
+        wait_for(lambda: q.metric("quotree_writes_total") > 0, "its start is answered", LONG)
         assert ADMISSION not in q.get(f"{path}/hog")["metadata"].get("annotations", {})
         proxy.rules.clear()
         tenant.merge(f"{path}/hog", {"metadata": {"labels": {PREEMPTIBLE_LABEL: None}}})

@@ -9,8 +9,8 @@ import pytest
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 from tests.reconciler.tenants import JOBS, Tenant
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 120.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 LARGE = 30
 TERMS = 4500
 

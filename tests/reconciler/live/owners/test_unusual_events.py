@@ -6,8 +6,8 @@ from dev.controlplane import cluster
 from shared.api.names import API_VERSION, GROUP_LABEL, MANAGED_LABEL
 from tests.reconciler.reconciler_process import Quotree, admission_of, job_manifest, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 
 
@@ -110,6 +110,7 @@ def test_moved_group_counts_in_its_new_parent(q: Quotree) -> None:
 def test_job_without_a_valid_group_is_reported(q: Quotree) -> None:
     q.lead()
     q.group("research", isParent=True, quotas=[quota(min="2")])
+    q.known("research")
     q.job("inner", "research", "1")
     wait_for(lambda: q.events("inner"), "it is told", LONG)
     assert q.events("inner")[0][0] == "NoLeaf"

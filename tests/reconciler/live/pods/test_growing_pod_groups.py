@@ -9,8 +9,8 @@ from tests.reconciler.live.pods.test_pods import held, placed, pod
 from tests.reconciler.reconciler_process import Quotree, note_of, quota, wait_for
 from tests.reconciler.tenants import PODS, Tenant
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 
 
 def member(name: str, cpu: str, size: str = "1") -> dict[str, Any]:

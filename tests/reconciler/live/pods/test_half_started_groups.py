@@ -11,8 +11,8 @@ from tests.faults.proxy import FaultProxy
 from tests.reconciler.live.pods.test_pods import PODS, pod, pods
 from tests.reconciler.reconciler_process import Quotree, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 
 
 def member(name: str, runs: str = "500ms") -> dict[str, Any]:

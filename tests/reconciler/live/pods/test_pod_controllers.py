@@ -18,8 +18,8 @@ from tests.reconciler.conftest import NODES
 from tests.reconciler.live.pods.test_pods import held, placed
 from tests.reconciler.reconciler_process import Quotree, job_manifest, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 APPS = "/apis/apps/v1/namespaces/default"
 CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
 

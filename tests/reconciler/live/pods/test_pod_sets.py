@@ -17,9 +17,9 @@ from shared.api.names import (
 )
 from tests.reconciler.reconciler_process import Quotree, wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 PODS = "/api/v1/namespaces/default/pods"
-LONG = 90.0
+LONG = 240.0
 GPU = "nvidia.com/gpu"
 
 
@@ -74,9 +74,10 @@ def note(q: Quotree, name: str, annotation: str) -> dict[str, Any]:
 
 def test_driver_and_workers_on_two_flavors_are_reclaimed_whole_and_restart_on_others(q: Quotree) -> None:
     q.control_plane.add_nodes([node("std", cpu="8"), node("a100", **{"cpu": "8", GPU: "4"})])
-    q.lead()
+    # Before the leader: it might learn of the pods before it learns of a flavor.
     for model in ("std", "a100", "t4"):
         q.flavor(model, nodeLabels={"model": model})
+    q.lead()
     q.group("vision", quotas=[entry("std", cpu="2"), entry("a100"), entry("t4")])
     q.group("lender", quotas=[entry("std", cpu="2"), entry("a100", cpu="4", gpu="4")])
     for each in ring("ray", "vision"):

@@ -8,9 +8,9 @@ from dev.controlplane import cluster
 from shared.api.names import ADMISSION, EVICTION, GATE, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL
 from tests.reconciler.reconciler_process import Quotree, note_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 PODS = "/api/v1/namespaces/default/pods"
-LONG = 90.0
+LONG = 240.0
 
 
 def pod(name: str, group: str, cpu: str = "1", *, labels: dict[str, str] | None = None) -> dict[str, Any]:
@@ -39,8 +39,9 @@ def test_pod_starts_only_on_nodes_of_its_flavor(q: Quotree) -> None:
     q.control_plane.add_nodes(
         [cluster.NodeSpec("fast-0", labels={"model": "fast"}, allocatable={"cpu": "4", "pods": "10"})]
     )
-    q.lead()
+    # Before the leader: it might learn of the pods before it learns of a flavor.
     q.flavor("fast", nodeLabels={"model": "fast"})
+    q.lead()
     q.group("vision", quotas=[quota("fast", min="2", max="2"), quota(min="10")])
     for number in range(3):
         q.create(PODS, pod(f"pod-{number}", "vision"))

@@ -19,8 +19,8 @@ from tests.reconciler.reconciler_process import (
     wait_for,
 )
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = "application/strategic-merge-patch+json"
 NEVER = {"demo.quotree.dev/never-ready": "true"}

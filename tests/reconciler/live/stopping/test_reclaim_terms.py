@@ -8,8 +8,8 @@ from dev.controlplane import cluster
 from shared.api.names import EVICTION, PREEMPTIBLE_LABEL
 from tests.reconciler.reconciler_process import Quotree, admission_of, eviction_of, note_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 FIRM = {PREEMPTIBLE_LABEL: "false"}
 

@@ -16,8 +16,8 @@ from tests.reconciler.reconciler_process import (
     wait_for,
 )
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 GROUPS = "/apis/quotree.dev/v1alpha1/quotagroups"
 

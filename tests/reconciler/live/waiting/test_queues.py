@@ -18,8 +18,8 @@ from tests.reconciler.reconciler_process import (
     wait_for,
 )
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 

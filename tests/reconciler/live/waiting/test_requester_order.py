@@ -14,10 +14,10 @@ from shared.kube.connect.connection import ConnectionSettings, connected
 from shared.kube.resources import JOBS
 from tests.reconciler.reconciler_process import Quotree, admission_of, finished, job_manifest, quota, wait_for
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 REQUESTERS = ("x-first", "y", "z")
 ROOM = 10
-LONG = 120.0
+LONG = 240.0
 
 
 def created(q: Quotree, requester: str, number: int, order: str, run_for: str = "1s") -> None:

@@ -5,8 +5,8 @@ import pytest
 from shared.api.names import WAITING
 from tests.reconciler.reconciler_process import Quotree, note_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 150.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 
 
 def test_job_that_waits_bears_the_reason_until_it_starts(q: Quotree) -> None:

@@ -5,8 +5,8 @@ import pytest
 from shared.api.names import PRIORITY_LABEL
 from tests.reconciler.reconciler_process import Quotree, eviction_of, quota, wait_for
 
-pytestmark = pytest.mark.timeout(300)
-LONG = 90.0
+pytestmark = pytest.mark.timeout(900)
+LONG = 240.0
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 NAMED = [{"name": "urgent", "value": 100}, {"name": "batch", "value": -10}]
 
