@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from shared.kube.client import Client
@@ -27,6 +28,15 @@ async def answer(work: Any) -> tuple[int, str]:
     except ApiError as error:
         return error.status or -1, error.message
     return 0, ""
+
+
+async def settled(ask: Callable[[], Awaitable[Any]]) -> tuple[int, str]:
+    """What became of a request in the end: a patient user sends it again while the answer is to try again."""
+    while True:
+        code, text = await answer(ask())
+        if "try again" not in text:
+            return code, text
+        await asyncio.sleep(0.2)
 
 
 async def children(client: Client, parent: str) -> list[str]:

@@ -16,7 +16,7 @@ def run(folder: Path, settings: str) -> tuple[int, str]:
     config = folder / "webhook.yaml"
     config.write_text(settings)
     command = [sys.executable, "-m", "webhook", "--config", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, done.stderr.replace(str(folder), "FOLDER").strip()
 
 

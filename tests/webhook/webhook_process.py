@@ -1,7 +1,6 @@
 """Webhook processes beside a real control plane, and words to say what a test does with them."""
 
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
 from shared.api.names import API_VERSION
-from tests.polling import pause_after
+from tests.polling import first_true
 from tests.preloaded import Fork, Preloaded, launched
 from tests.versions import definitions
 
@@ -247,16 +246,9 @@ def job_body(name: str, group: str | None, **spec: Any) -> dict[str, Any]:
     }
 
 
-def wait_for(is_so: Callable[[], T], what: str, seconds: float = 120) -> T:
+def wait_for(is_so: Callable[[], T], what: str, seconds: float = 240) -> T:
     """The first true answer. Fails with `what` after that many seconds."""
-    began = time.monotonic()
-    while True:
-        answer = is_so()
-        if answer:
-            return answer
-        passed = time.monotonic() - began
-        assert passed < seconds, f"not seen within {seconds} s: {what}"
-        time.sleep(pause_after(passed))
+    return first_true(is_so, lambda: f"not seen within {seconds:g} s: {what}", seconds)
 
 
 def words(process: subprocess.CompletedProcess[str]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from tests.webhook.http.test_handler import PATH
 from tests.webhook.http.test_server import JSON, running, still_serves
 
-PATIENCE = timedelta(milliseconds=600)
+PATIENCE = timedelta(milliseconds=1500)
 
 
 @pytest.mark.parametrize(

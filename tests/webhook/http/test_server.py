@@ -27,7 +27,7 @@ from webhook.verdicts import YES, Verdict
 
 DAY = timedelta(days=1)
 JSON = {"Content-Type": "application/json"}
-PATIENCE = timedelta(milliseconds=600)
+PATIENCE = timedelta(milliseconds=1500)
 
 
 def authority() -> KeyPair:

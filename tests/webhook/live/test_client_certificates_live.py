@@ -17,7 +17,7 @@ from tests.preloaded import Preloaded
 from tests.webhook.webhook_process import AdmissionSetup, Replica, job_body, wait_for
 
 VALUES = ("webhook.callers.by=Certificate", "webhook.callers.clientCASecret=api-server")
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def write_pair(folder: Path, name: str, ca: trustme.CA) -> tuple[Path, Path]:

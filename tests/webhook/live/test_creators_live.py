@@ -8,7 +8,7 @@ import pytest
 from shared.api.names import USER
 from tests.webhook.webhook_process import AdmissionSetup, job_body, words
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 ROBOT = "system:serviceaccount:default:robot"
 
 

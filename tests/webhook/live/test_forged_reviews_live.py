@@ -13,7 +13,7 @@ from tests.webhook.webhook_process import NAMESPACE, REGISTRATION, AdmissionSetu
 
 GROUPS = f"/apis/{API_VERSION}/quotagroups"
 RESERVATIONS = f"/api/v1/namespaces/{NAMESPACE}/configmaps/quotree-edits"
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")

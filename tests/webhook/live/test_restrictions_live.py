@@ -13,7 +13,7 @@ from tests.versions import skip_before
 from tests.webhook.control_planes import built
 from tests.webhook.webhook_process import AdmissionSetup, job_body, wait_for, words
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 RED, BLUE = "red", "blue"
 """Each is a tenant, its namespace, and the group that it may use."""
 SETTINGS = {

@@ -13,7 +13,7 @@ from tests.webhook.rolling.restart import restart_both, two_replicas
 from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION, AdmissionSetup, wait_for
 
 SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/quotree-webhook-tls"
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")

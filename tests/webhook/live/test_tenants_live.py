@@ -11,7 +11,7 @@ TENANT = ("--as", "mallory", "--as-group", "system:authenticated")
 TEAM = "tenant"
 BOUND = "bound"
 KIB = 1024
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")

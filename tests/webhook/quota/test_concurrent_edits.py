@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,20 @@ from shared.kube.client import Client, DryRun
 from shared.kube.resources import CONFIG_MAPS, QUOTA_GROUPS, RESOURCE_FLAVORS
 from tests.faults.kinds import FallSilent, LoseAnswer, Rule
 from tests.faults.proxy import FaultProxy
-from tests.webhook.edit_requests import CREATIONS, ROOM, answer, children, create_all, quota_group, until_settled
+from tests.webhook.edit_requests import (
+    CREATIONS,
+    ROOM,
+    answer,
+    children,
+    create_all,
+    quota_group,
+    settled,
+    until_settled,
+)
 from tests.webhook.refusing_webhook import REFUSED, refusing_webhook
 from tests.webhook.rolling.replicas import NAMESPACE, Replicas
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -38,8 +48,8 @@ async def test_one_of_two_moves_that_form_a_cycle_is_refused(replicas: Replicas,
         await client.create(QUOTA_GROUPS, quota_group(name, isParent=True))
     for _ in range(10):
         answers = await asyncio.gather(
-            answer(client.patch_merge(QUOTA_GROUPS, "a", {"spec": {"parent": "b"}})),
-            answer(client.patch_merge(QUOTA_GROUPS, "b", {"spec": {"parent": "a"}})),
+            settled(lambda: client.patch_merge(QUOTA_GROUPS, "a", {"spec": {"parent": "b"}})),
+            settled(lambda: client.patch_merge(QUOTA_GROUPS, "b", {"spec": {"parent": "a"}})),
         )
         assert sorted(code for code, _ in answers) == [0, 422]
         assert any("(Cycle)" in message for _, message in answers)
@@ -54,8 +64,8 @@ async def test_creation_of_a_child_and_deletion_of_its_parent_are_not_both_accep
     for turn in range(10):
         await client.create(QUOTA_GROUPS, quota_group(f"d{turn}", isParent=True))
         (child, message), (parent, why) = await asyncio.gather(
-            answer(client.create(QUOTA_GROUPS, quota_group(f"c{turn}", f"d{turn}"))),
-            answer(client.delete(QUOTA_GROUPS, f"d{turn}")),
+            settled(partial(client.create, QUOTA_GROUPS, quota_group(f"c{turn}", f"d{turn}"))),
+            settled(partial(client.delete, QUOTA_GROUPS, f"d{turn}")),
         )
         stored = {each["metadata"]["name"] for each in await client.list_all(QUOTA_GROUPS, into=dict[str, Any])}
         if parent == 0 and child == 0:
@@ -210,7 +220,8 @@ async def test_deletion_of_a_flavor_and_a_group_that_uses_it_are_not_both_accept
         await client.create(RESOURCE_FLAVORS, {**flavor, "spec": {}})
         user = quota_group(f"u{turn}", quotas=[{"flavor": f"f{turn}", "min": {"gpu": 1}}])
         (made, message), (gone, why) = await asyncio.gather(
-            answer(client.create(QUOTA_GROUPS, user)), answer(client.delete(RESOURCE_FLAVORS, f"f{turn}"))
+            settled(partial(client.create, QUOTA_GROUPS, user)),
+            settled(partial(client.delete, RESOURCE_FLAVORS, f"f{turn}")),
         )
         assert made == 0, message
         assert gone in (0, 422), why

@@ -22,7 +22,7 @@ from webhook.quota.flavors import judge_flavor_alone
 from webhook.quota.left_out import LeftOut
 from webhook.quota.quotagroups import judge_alone
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 STORED = f"""
 research/ 20
   vision 4

@@ -13,7 +13,7 @@ from tests.faults.proxy import FaultProxy
 from tests.webhook.edit_requests import answer, children, quota_group
 from tests.webhook.rolling.replicas import Replicas
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.mark.parametrize("code", [403, 500, 503])

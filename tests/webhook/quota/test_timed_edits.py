@@ -11,7 +11,7 @@ from shared.kube.resources import QUOTA_GROUPS
 from tests.webhook.edit_requests import answer, quota_group
 from tests.webhook.rolling.replicas import Replicas
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 
 def written(moment: datetime) -> str:
@@ -66,7 +66,7 @@ async def test_an_override_that_has_ended_does_not_keep_its_group_from_being_edi
     past = override(5, now - timedelta(days=2), now - timedelta(days=1))
     code, text = await answer(client.patch_merge(QUOTA_GROUPS, "a", says(overrides=[past])))
     assert (code, "has passed: it is " in text, "(OverrideInPast)" in text) == (422, True, True)
-    end = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=8)
+    end = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=15)
     short = override(5, now - timedelta(days=2), end)
     assert await answer(client.patch_merge(QUOTA_GROUPS, "a", says(overrides=[short]))) == (0, "")
     await asyncio.sleep((end - datetime.now(UTC)).total_seconds() + 1)

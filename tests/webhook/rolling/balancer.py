@@ -11,6 +11,9 @@ from contextlib import contextmanager, suppress
 
 from tests.webhook.webhook_process import Replica
 
+FAILURES = 3
+"""So many probes in a row, and a replica that was ready is so no more."""
+
 
 class Balancer:
     """Listens on one port from a thread of its own; `replicas` may change at any time."""
@@ -53,11 +56,14 @@ class Balancer:
         await asyncio.sleep(0.1)  # a transport is closed in the next turns of the loop
 
     async def _probe(self) -> None:
-        """As often as a kubelet would not: the point is that it is late."""
+        """As often as a kubelet would not: the point is that it is late. As a kubelet, it tolerates slow answers."""
+        failed: dict[int, int] = {}
         while True:
             asked = list(self.replicas)
             answers = await asyncio.gather(*(asyncio.to_thread(each.is_ready) for each in asked))
-            self._ready = [each for each, ready in zip(asked, answers, strict=True) if ready]
+            for each, ready in zip(asked, answers, strict=True):
+                failed[each.number] = 0 if ready else failed.get(each.number, FAILURES) + 1
+            self._ready = [each for each in asked if failed[each.number] < FAILURES]
             await asyncio.sleep(0.3)
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -4,7 +4,6 @@ import base64
 import os
 import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
 from shared.api.names import API_VERSION, GROUP, VERSION
-from tests.polling import pause_after
+from tests.polling import first_true
 from tests.preloaded import Fork, Preloaded, launched
 from tests.versions import definitions
 from tests.webhook.rolling.balancer import PortBalancer
@@ -192,8 +191,4 @@ def _is_ready(port: int) -> bool:
 
 def wait_for(holds: Any, say: Any = lambda: "", seconds: float = 240) -> None:
     """Until `holds()`; fails with what `say()` says."""
-    began = time.monotonic()
-    while not holds():
-        passed = time.monotonic() - began
-        assert passed < seconds, say()
-        time.sleep(pause_after(passed))
+    first_true(holds, lambda: str(say()), seconds)

@@ -16,7 +16,7 @@ from tests.webhook.webhook_process import MERGE, NAMESPACE, PATCH, REGISTRATION,
 
 INJECT_FROM = "cert-manager.io/inject-ca-from"
 DAY = timedelta(days=1)
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def authority() -> KeyPair:

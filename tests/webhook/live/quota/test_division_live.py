@@ -12,7 +12,7 @@ from tests.preloaded import Preloaded
 from tests.webhook.control_planes import built
 from tests.webhook.webhook_process import AdmissionSetup, wait_for, words
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 QUOTAS = [{"flavor": "default", "min": {"cpu": 8}, "max": {"cpu": 16}}]
 

@@ -31,7 +31,7 @@ LABEL = "the label quotree.dev/unit is written by Quotree alone"
 AS_OPERATOR = ("--as", OPERATOR, "--as-group", "system:masters")
 AS_JOB_CONTROLLER = ("--as", "system:serviceaccount:kube-system:job-controller", "--as-group", "system:masters")
 GADGETS = "/apis/gadgets.example.com/v1/namespaces/{}/gadgets"
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
