@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 
 
-def eventually(true: Callable[[], bool], seconds: float = 60.0) -> bool:
+def eventually(true: Callable[[], bool], seconds: float = 120.0) -> bool:
+    """Whether it came true; what cannot be asked meanwhile, or is not written yet, is not true."""
     deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
+    while time.monotonic() < deadline:
+        with suppress(OSError, LookupError):
+            if true():
+                return True
         time.sleep(0.02)
-    return True
+    return False
 
 
 def alive(pid: int) -> bool:

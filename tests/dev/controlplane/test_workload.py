@@ -1,6 +1,5 @@
 """Jobs and pods on simulated nodes: the real scheduler and Job controller, and what a pod's annotations make it do."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -178,8 +177,8 @@ def test_creating_an_existing_node_raises_the_message_of_the_api_server(server: 
 
 
 def test_a_service_account_appears_in_every_namespace(server: ControlPlane) -> None:
-    account = server.kubectl("get", "serviceaccount", "default", "-n", NAMESPACE, "-o", "json").stdout
-    assert json.loads(account)["metadata"]["name"] == "default"
+    path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
+    assert eventually(lambda: server.rest.request("GET", path)[0] == 200)
 
 
 def test_with_the_node_lifecycle_controller_an_unready_node_is_tainted_and_a_healthy_one_is_not(

@@ -29,7 +29,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_kubectl_runs_the_unpacked_plugin(archive: Path, tmp_path: Path, control_plane_binaries: Binaries) -> None:
     unpacked, links = tmp_path / "store", tmp_path / "bin"
     with tarfile.open(archive) as tar:

@@ -57,14 +57,14 @@ async def client_of(handler: Handler, folder: Path) -> AsyncIterator[Client]:
             yield Client(connection)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until it holds; TimeoutError when it never does."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in other processes
             await asyncio.sleep(0.02)
 
 
-async def eventually(ask: Callable[[], Awaitable[T]], good: Callable[[T], object] = bool, seconds: float = 60) -> T:
+async def eventually(ask: Callable[[], Awaitable[T]], good: Callable[[T], object] = bool, seconds: float = 120) -> T:
     """Ask again and again until the answer is good; returns it. TimeoutError when it never is."""
     async with asyncio.timeout(seconds):
         while not good(answer := await ask()):  # noqa: ASYNC110 - the same

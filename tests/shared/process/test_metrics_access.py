@@ -46,7 +46,7 @@ def bind(control_plane: ControlPlane, name: str) -> None:
         "create", "clusterrolebinding", name, f"--clusterrole={name}", f"--serviceaccount=default:{name}"
     )
     may = ("auth", "can-i", "get", "/metrics", f"--as=system:serviceaccount:default:{name}")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while control_plane.kubectl(*may, check=False).stdout.strip() != "yes":
         assert time.monotonic() < deadline, "the binding is not in force"
 

@@ -27,10 +27,11 @@ from tests.faults.kinds import FallSilent, LoseAnswer, Rule, writes
 from tests.faults.proxy import FaultProxy
 from tests.shared.kube.servers import until
 
-LEASE = timedelta(seconds=6)
-DEADLINE = timedelta(seconds=4)
+LEASE = timedelta(seconds=12)
+DEADLINE = timedelta(seconds=8)
+"""A loaded machine may hold up a renewal for seconds."""
 RETRY = timedelta(milliseconds=400)
-SHORT_LEASE, SHORT_DEADLINE = LEASE / 2, DEADLINE / 2
+SHORT_LEASE, SHORT_DEADLINE = timedelta(seconds=3), timedelta(seconds=2)
 """For what holds however long the process itself is held up."""
 
 
@@ -121,7 +122,7 @@ async def test_lease_has_holder_and_acquire_time(client: Client, field_of: Field
     micro = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
     assert micro.fullmatch(spec.pop("acquireTime"))
     assert micro.fullmatch(spec.pop("renewTime"))
-    assert spec == {"holderIdentity": a.election.identity, "leaseDurationSeconds": 6, "leaseTransitions": 0}
+    assert spec == {"holderIdentity": a.election.identity, "leaseDurationSeconds": 12, "leaseTransitions": 0}
     assert a.election.identity.startswith("a_")
     await ended(task)
 
@@ -179,7 +180,7 @@ async def test_leader_without_connection_stops_before_another_starts(field_of: F
     assert 0 < a.sure[-1] - cut <= DEADLINE.total_seconds()
     assert b.sure[0] - a.sure[-1] > 0.5
     assert a.cancelled
-    with pytest.raises(LeadershipLost, match=r"not renewed for 4 s"):
+    with pytest.raises(LeadershipLost, match=r"not renewed for 8 s"):
         await first
     proxy.side("a").heal()
     await asyncio.sleep(1)

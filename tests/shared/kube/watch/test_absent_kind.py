@@ -59,7 +59,7 @@ def definition(resource: Resource) -> dict[str, Any]:
 async def create(client: Client, gadgets: Resource, namespace: str, name: str) -> None:
     """As soon as the kind is served."""
     body = {"apiVersion": gadgets.api_version, "kind": "Gadget", "metadata": {"name": name}}
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             try:
                 await client.create(gadgets, body, namespace)
@@ -75,7 +75,7 @@ async def test_missing_kind_is_waited_for_without_an_error(client: Client, names
     watch = watches.add(Watch(client, gadgets, project, seen, settings=PATIENT))
     task = asyncio.create_task(watches.run())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await watches.all_synced()
         assert (watch.health.trouble, watches.problem(), dict(watch.records)) == (None, None, {})
         await client.create(CRDS, definition(gadgets))

@@ -75,7 +75,7 @@ async def watching(
     watch = Watch(client, CONFIG_MAPS, project, seen, namespace=namespace, settings=settings, **options)
     task = asyncio.create_task(watch.run())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             await watch.synced.wait()
         yield watch, seen
     finally:
@@ -225,7 +225,7 @@ async def test_stream_closed_inside_a_line_neither_loses_nor_repeats_events(
     async with watching(through, namespace) as (watch, seen):
         for number in range(30):
             await put(client, namespace, f"c{number}", str(number))
-        await until(lambda: len(seen.things) == 30, 60)
+        await until(lambda: len(seen.things) == 30)
         assert seen.things == {f"c{number}": str(number) for number in range(30)}
         assert proxy.committed["CutAnswer", "watcher"] >= 4
         assert watch.health.trouble is None

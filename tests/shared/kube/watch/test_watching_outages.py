@@ -40,7 +40,7 @@ async def direct(bare: cluster.ControlPlane) -> AsyncIterator[Client]:
 
 
 async def put_when_back(client: Client, name: str, value: str) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while True:
             try:
                 return await put(client, NAMESPACE, name, value)
@@ -56,7 +56,7 @@ def compact_everything(control_plane: cluster.ControlPlane) -> None:
 
     def ask(path: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
         request = urllib.request.Request(f"{found[1]}{path}", json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             decoded: dict[str, dict[str, str]] = json.load(answer)
             return decoded
 
@@ -90,7 +90,7 @@ async def test_quiet_watch_is_well_as_soon_as_it_is_accepted_again(bare: cluster
             await until(watch.synced.is_set)
             side.cut()
             await until(lambda: watch.health.trouble is not None)
-            await until(lambda: watch.health.trouble is None, seconds=20)
+            await until(lambda: watch.health.trouble is None, seconds=40)
             assert (watch.counts.lists, watch.counts.events) == (1, 0)
 
 
@@ -127,7 +127,7 @@ async def test_difference_after_compaction_and_restart_is_reported_once(
             await asyncio.to_thread(bare.processes["kube-apiserver"].start)
             side.cut()
             side.heal()
-            await until(lambda: watch.counts.lists == 2 and len(seen.batches) == 2)
+            await until(lambda: watch.counts.lists >= 2 and len(seen.batches) == 2)
             assert seen.batches[1:] == [
                 [Changed(Thing("goes", "1"), None), Changed(Thing("changes", "1"), Thing("changes", "3.19"))]
             ]
