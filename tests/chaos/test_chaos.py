@@ -1,6 +1,8 @@
-"""The short form of `python -m tests.chaos`: every flaw that it finds is printed, and the seed with it."""
+"""The short form of `python -m tests.chaos`, with one seed: another one for each run is for the command.
 
-import random
+So a change that is refused is refused for what it does, and not for what was there before.
+"""
+
 from pathlib import Path
 
 import pytest
@@ -9,14 +11,15 @@ from dev.controlplane.programs import binaries
 from tests.chaos.running.evidence import judge_again
 from tests.chaos.running.run import RunOptions, run
 
+SEED = 23271
 
-@pytest.mark.timeout(900)
+
+@pytest.mark.timeout(1200)
 def test_no_workload_is_lost_duplicated_or_over_admitted_under_faults(
     control_plane_binaries: binaries.Binaries, tmp_path: Path
 ) -> None:
-    seed = random.randrange(1 << 31)
-    report = run(control_plane_binaries, RunOptions(seed, jobs=40, faults=100, pace=0.2, keep=tmp_path), print)
-    again = f"python -m tests.chaos --seed {seed} --jobs 40 --faults 100 --without-jobsets"
+    report = run(control_plane_binaries, RunOptions(SEED, jobs=40, faults=100, pace=0.2, keep=tmp_path), print)
+    again = f"python -m tests.chaos --seed {SEED} --jobs 40 --faults 100 --without-jobsets"
     assert [str(flaw) for flaw in report.flaws] == [], f"{again}; the evidence is in {report.kept}"
     assert report.findings.counts["starts"] >= 40
     assert judge_again(tmp_path).counts == report.findings.counts

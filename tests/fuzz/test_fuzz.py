@@ -1,6 +1,4 @@
-"""The short form of `python -m tests.fuzz`: every flaw that it finds is printed, and the seed with it."""
-
-import random
+"""The short form of `python -m tests.fuzz`, with one seed: another one for each run is for the command."""
 
 import pytest
 
@@ -8,11 +6,12 @@ from dev.controlplane.programs import binaries
 from tests.fuzz.__main__ import say, show
 from tests.fuzz.run import run
 
+SEED = 271126
 
-@pytest.mark.timeout(600)
+
+@pytest.mark.timeout(900)
 def test_tenants_who_try_everything_stay_within_their_quota(control_plane_binaries: binaries.Binaries) -> None:
-    seed = random.randrange(1 << 31)
-    report = run(control_plane_binaries, seed, 15, say)
+    report = run(control_plane_binaries, SEED, 15, say)
     show(report)
-    assert report.flaws == [], f"python -m tests.fuzz --seed {seed}"
+    assert report.flaws == [], f"python -m tests.fuzz --seed {SEED}"
     assert report.starts > 5
