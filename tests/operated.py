@@ -14,7 +14,7 @@ from dev.operators.running import running
 
 Object = dict[str, Any]
 Labels = Mapping[str, str] | None
-LONG = 120.0
+LONG = 240.0
 GPU = "nvidia.com/gpu"
 _ROOM = {"cpu": "100", "memory": "1Ti", "pods": "500"}
 NODES = (

@@ -34,7 +34,7 @@ __all__ = ["DEFAULT_CONTROLLERS", "ControlPlane", "NodeSpec", "Taint", "start"]
 
 ATTEMPTS = 3
 _DAY = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 24 * 3600}}
-COMMAND_TIMEOUT = 120.0
+COMMAND_TIMEOUT = 300.0
 
 
 def start(  # noqa: PLR0913  each is a wish of its own, by name only

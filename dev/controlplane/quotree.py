@@ -8,6 +8,7 @@ same chart, the same roles, the same settings files. Only the way the API server
 """
 
 import base64
+import http
 import json
 import os
 import subprocess
@@ -26,6 +27,7 @@ from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.host.ports import Ports
 from dev.controlplane.host.processes import Process
 from dev.controlplane.rest import serves
+from shared.api.names import API_VERSION
 
 NAMESPACE: Final = "quotree-system"
 CHART: Final = Path(__file__).parents[2] / "charts" / "quotree"
@@ -34,7 +36,7 @@ RECONCILER: Final = "quotree-reconciler"
 """The service accounts."""
 WEBHOOK_USER: Final = f"system:serviceaccount:{NAMESPACE}:{WEBHOOK}"
 RECONCILER_USER: Final = f"system:serviceaccount:{NAMESPACE}:{RECONCILER}"
-_READY: Final = 60.0
+_READY: Final = 120.0
 
 
 @dataclass(slots=True)
@@ -208,6 +210,13 @@ def wait_for_authority(cluster: ControlPlane) -> None:
     while not all(_has_authority(cluster, kind) for kind in ("mutating", "validating")):
         if time.monotonic() > deadline:
             raise ControlPlaneError(f"the webhook did not write its CA into its configurations within {_READY:.0f} s")
+        time.sleep(0.05)
+    # The API server notices that a moment later.
+    body = {"apiVersion": API_VERSION, "kind": "QuotaGroup", "metadata": {"name": "probe"}, "spec": {}}
+    tried = f"/apis/{API_VERSION}/quotagroups?dryRun=All"
+    while cluster.rest.request("POST", tried, body)[0] == http.HTTPStatus.INTERNAL_SERVER_ERROR:
+        if time.monotonic() > deadline:
+            raise ControlPlaneError(f"the API server does not reach the webhook within {_READY:.0f} s")
         time.sleep(0.05)
 
 

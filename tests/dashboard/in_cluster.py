@@ -13,6 +13,7 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
 from dev.controlplane.host.processes import Process
 from dev.controlplane.rest import serves
+from tests.polling import first_true
 from tests.project.repository import ROOT
 
 DASHBOARD_USER: Final = "quotree-dashboard"
@@ -66,4 +67,7 @@ def token_of(cluster: ControlPlane, name: str, *, sees_all: bool) -> str:
         cluster.apply(yaml.safe_dump(_SEES_ALL))
         bound = ("--clusterrole=sees-all", f"--serviceaccount=default:{name}")
         cluster.kubectl("create", "clusterrolebinding", name, *bound)
+        may = ("auth", "can-i", "list", "nodes", f"--as=system:serviceaccount:default:{name}")
+        # The dashboard keeps a refusal for a while.
+        first_true(lambda: cluster.kubectl(*may).stdout, lambda: "the binding is not in force", seconds=120)
     return cluster.kubectl("create", "token", name, "--duration=2h").stdout.strip()

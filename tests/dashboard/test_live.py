@@ -1,8 +1,6 @@
 """The command on a real control plane: what it shows follows the cluster, and shows no more than the user may see."""
 
 import json
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -14,23 +12,15 @@ from dashboard.app import USER_AGENT
 from dev.controlplane.quotree import Quotree
 from tests.dashboard.site import commanded, read_page, start
 from tests.e2e.kubectl_steps import Asking
+from tests.polling import first_true
 
 pytestmark = pytest.mark.apiserver
-PATIENCE = 120.0
+PATIENCE = 240.0
 
 
 def _until(found: Callable[[], Any]) -> Any:
     """What is found as soon as it is something; a page that is not there yet counts as nothing."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            value = found()
-        except urllib.error.HTTPError:
-            value = None
-        if value or time.monotonic() > deadline:
-            assert value
-            return value
-        time.sleep(0.1)
+    return first_true(found, lambda: "it is not shown", PATIENCE, every=0.1)
 
 
 def _listed(address: str, group: str, part: str) -> list[str]:

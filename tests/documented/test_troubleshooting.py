@@ -18,7 +18,7 @@ from tests.documented.documentation import blocks
 from tests.project.repository import ROOT
 
 PAGE = "docs/troubleshooting.md"
-PATIENCE = 120.0
+PATIENCE = 240.0
 MAGIC = "..."
 GROUPS = ("research", "vision", "language", "serving")
 

@@ -18,7 +18,7 @@ def quota(name: str, policy: str | None) -> tuple[str, dict[str, Any]]:
 EDITS = [quota("c", "HoldAndDrain"), quota("c", None), quota("d", "HoldAndDrain"), quota("d", None)]
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_predicted_effects_of_an_edit_happen(control_plane_binaries: Binaries) -> None:
     with live_tree(control_plane_binaries, 1, JOBS) as tree:
         done = [tree.edit(each) for each in EDITS]

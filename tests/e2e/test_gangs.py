@@ -19,7 +19,7 @@ PODS = "/api/v1/namespaces/default/pods?labelSelector=batch.kubernetes.io/job-na
 PARTS: dict[str, Any] = {"parallelism": 3, "completions": 3}
 ON_REQUEST = {"quotree.dev/startup": '{"gang": true}'}
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import yaml
 from tests.e2e.kubectl_steps import Asking, Object, group, job
 
 T4 = {"flavor": "t4"}
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.mark.parametrize(

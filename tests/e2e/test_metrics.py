@@ -10,7 +10,7 @@ from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.quotree import Quotree
 from tests.reconciler.reconciler_process import wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def scrape(port: int, token: str = "") -> tuple[int, str]:

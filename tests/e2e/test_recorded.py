@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shared.api.names import EVICTION
 from tests.e2e.kubectl_steps import Asking
+from tests.recordings import is_recorded
 
 
 def _order(events: list[tuple[str, str, str]]) -> list[tuple[str, str]]:
@@ -37,7 +38,7 @@ def test_a_recorded_run_replays_with_the_same_starts_and_evictions(ask: Asking, 
     # The log ends later than its replay, each step of which is as late as a look of a busy machine can be.
     time.sleep(5)
     ask.submit("waits", "vision", 6)
-    time.sleep(2)
+    ask.until("the log has it", lambda: is_recorded(log, b'"waits"'))
     recording.terminate()
     assert recording.wait(timeout=60) == 0
 

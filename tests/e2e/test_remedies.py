@@ -10,7 +10,7 @@ from tests.e2e.remedies import troubled_tree
 FEW = 2
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_remedies_let_their_jobs_start_while_the_cluster_changes(control_plane_binaries: Binaries) -> None:
     with troubled_tree(control_plane_binaries, 3) as troubled:
         done = list(islice(troubled.remedies(), FEW))

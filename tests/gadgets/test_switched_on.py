@@ -15,7 +15,7 @@ from tests.gadgets.gadget import PATH, gadget, part
 from tests.gadgets.world import World
 from tests.reconciler.reconciler_process import wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_clients_retry_until_the_new_kind_is_served(at_rest: World) -> None:

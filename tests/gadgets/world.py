@@ -46,7 +46,7 @@ kind: QuotaGroup
 metadata: {name: both}
 spec: {parent: lab, quotas: [{flavor: a100, min: {cpu: 2}, max: {cpu: 2}}, {flavor: t4, min: {cpu: 0}}]}
 """
-LONG: Final = 120.0
+LONG: Final = 240.0
 
 
 @dataclass(frozen=True, slots=True)

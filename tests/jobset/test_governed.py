@@ -8,7 +8,7 @@ from tests.operated import GPU, LONG, template
 from tests.operated_stories import Governed, entry
 from tests.reconciler.reconciler_process import eviction_of, wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_each_replicated_job_starts_on_its_own_flavor(governed_jobsets: Governed) -> None:

@@ -6,7 +6,7 @@ from tests.jobset.jobsets import jobset, replicated
 from tests.operated import LONG, Operated, ends_after, template
 from tests.reconciler.reconciler_process import wait_for
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 SUSPEND = [{"op": "replace", "path": "/spec/suspend", "value": True}]
 RESUME = [{"op": "replace", "path": "/spec/suspend", "value": False}]
 

@@ -68,14 +68,14 @@ def test_what_starts_in_kueue_starts_here(quotree: Quotree, tmp_path: Path) -> N
     made = Converted(tmp_path, text)
     plane = quotree.cluster
     applied(plane, made.text)
-    wait_for(lambda: plane.get("job", "sample")["status"].get("ready") == 3, "the Job runs", 60)
-    wait_for(lambda: plane.get("deployment", "web")["status"].get("readyReplicas") == 2, "it serves", 60)
+    wait_for(lambda: plane.get("job", "sample")["status"].get("ready") == 3, "the Job runs")
+    wait_for(lambda: plane.get("deployment", "web")["status"].get("readyReplicas") == 2, "it serves")
     labels = plane.get("pods", "-l", "app=web")["items"][0]["metadata"]["labels"]
     assert labels["quotree.dev/group"] == "team"
 
-    wait_for(lambda: has_nodes(plane, "resourceflavor", "spot").get("status") == "False", "spot has no node", 60)
-    assert has_nodes(plane, "resourceflavor", "default")["status"] == "True"
-    wait_for(lambda: has_nodes(plane, "quotagroup", "team").get("status") == "False", "its group says so", 60)
+    wait_for(lambda: has_nodes(plane, "resourceflavor", "spot").get("status") == "False", "spot has no node")
+    wait_for(lambda: has_nodes(plane, "resourceflavor", "default")["status"] == "True", "default has one")
+    wait_for(lambda: has_nodes(plane, "quotagroup", "team").get("status") == "False", "its group says so")
     message = has_nodes(plane, "quotagroup", "team")["message"]
     assert message == "spot: no ready node has its nodeLabels and counts for it"
 
@@ -88,5 +88,4 @@ def test_webhook_names_the_flavor_for_which_all_nodes_count(quotree: Quotree) ->
     wait_for(
         lambda: "count for default" in has_nodes(quotree.cluster, "resourceflavor", "second").get("message", ""),
         "its status says so",
-        60,
     )

@@ -49,7 +49,7 @@ def _asked_until(control_plane: ControlPlane, folder: Path, user: str, wanted: C
     begun = time.monotonic()
     while not wanted(answer := _ask(control_plane, folder, user)):
         passed = time.monotonic() - begun
-        assert passed < 120, answer.output or answer.exception
+        assert passed < 240, answer.output or answer.exception
         time.sleep(pause_after(passed))
     return answer
 

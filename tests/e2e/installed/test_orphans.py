@@ -10,16 +10,14 @@ import pytest
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.quotree import Quotree
 from shared.api.names import GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
+from tests.polling import first_true
 
 NAMESPACE = "open-team"
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
-def wait_for(is_so: Callable[[], bool], what: str, seconds: float = 90) -> None:
-    ends = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < ends, f"after {seconds:g} s still not: {what}"
-        time.sleep(0.5)
+def wait_for(is_so: Callable[[], bool], what: str, seconds: float = 180) -> None:
+    first_true(is_so, lambda: f"after {seconds:g} s still not: {what}", seconds, every=0.5)
 
 
 def wide(name: str, cpu: str, pods: int, **labels: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tests.e2e.kubectl_steps import Asking, Object, group
 from tests.reconciler.reconciler_process import wait_for
 
 NAMESPACE = "serving"
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture

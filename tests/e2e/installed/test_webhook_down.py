@@ -4,7 +4,7 @@ import pytest
 
 from tests.e2e.kubectl_steps import Asking, Object, group, job
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 
 def is_placed(found: Object) -> bool:

@@ -2,18 +2,19 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.quotree import Quotree
 from tests.e2e.visibility.manifests import EDIT
+from tests.polling import first_true
 
+T = TypeVar("T")
 API = "/apis/visibility.quotree.dev/v1alpha1"
 SERVICE = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.visibility.quotree.dev"
 HIDDEN = ("hidden-1", "hidden-2", "hidden-head", "hidden-owner")
@@ -57,22 +58,20 @@ def listed(quotree: Quotree) -> list[str]:
     return [row[1] for row in rows(quotree.cluster.kubectl(*words, check=False).stdout)]
 
 
-def wait_for(happens: Callable[[], bool], what: str | Callable[[], str], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not happens():
-        assert time.monotonic() < deadline, what if isinstance(what, str) else what()
-        time.sleep(0.5)
+def wait_for(happens: Callable[[], T], what: str | Callable[[], str], seconds: float = 240) -> T:
+    return first_true(happens, lambda: what if isinstance(what, str) else what(), seconds, every=0.5)
 
 
-def first_answer(ask: Callable[[], CompletedProcess[str]], text: str) -> CompletedProcess[str]:
-    """Ask until the answer has that text: a busy reconciler might say less, or nothing, or end a watch too soon."""
+def first_answer(ask: Callable[[], CompletedProcess[str]], *texts: str) -> CompletedProcess[str]:
+    """Ask until the answer has these texts: a busy reconciler might say less, or nothing, or end a watch too soon."""
     answers: list[CompletedProcess[str]] = []
 
     def says() -> bool:
         answers.append(ask())
-        return answers[-1].returncode == 0 and text in answers[-1].stdout + answers[-1].stderr
+        words = answers[-1].stdout + answers[-1].stderr
+        return answers[-1].returncode == 0 and all(text in words for text in texts)
 
-    wait_for(says, lambda: f"an answer says {text}: {answers[-1]}")
+    wait_for(says, lambda: f"an answer says {texts}: {answers[-1]}")
     return answers[-1]
 
 
@@ -106,6 +105,11 @@ def run_command(quotree: Quotree, *words: str, program: str = "quotree") -> Comp
     environment = {**os.environ, "PATH": path, "KUBECONFIG": str(quotree.cluster.kubeconfig)}
     line = [str(quotree.commands / program), *words]
     return subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+
+
+def printed(quotree: Quotree, *words: str) -> str:
+    """What a command prints; a busy API is not served for a moment."""
+    return first_answer(lambda: run_command(quotree, *words)).stdout
 
 
 def serving_process(quotree: Quotree) -> int | None:

@@ -4,9 +4,9 @@ import asyncio
 import json
 import os
 import subprocess
-import urllib.error
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +23,30 @@ from shared.quota.model.settings import QuotaSettings
 from shared.resources import FlavorResource
 from tests.dashboard.site import commanded, read_page
 from tests.e2e.visibility.manifests import READER, TREE
-from tests.e2e.visibility.steps import HIDDEN, listed, rows, run_command, submit, tenant, wait_for
+from tests.e2e.visibility.steps import (
+    HIDDEN,
+    first_answer,
+    listed,
+    printed,
+    rows,
+    run_command,
+    submit,
+    tenant,
+    wait_for,
+)
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_cli_reads_the_api_with_the_rights_of_the_user(quotree: Quotree) -> None:
     own = ("--as", "team-a", "-n", "team-a")
-    assert rows(quotree.command("pending", *own))[0][:4] == ["GROUP", "PLACE", "WORKLOAD", "REASON"]
-    assert quotree.command("pending", *own, "-o", "name") == "team-a/own\n"
-    assert quotree.command("pending", "vision", "-o", "jsonpath={.items[*].workload}").split() == [
+    assert rows(printed(quotree, "pending", *own))[0][:4] == ["GROUP", "PLACE", "WORKLOAD", "REASON"]
+    assert printed(quotree, "pending", *own, "-o", "name") == "team-a/own\n"
+    assert printed(quotree, "pending", "vision", "-o", "jsonpath={.items[*].workload}").split() == [
         "team-b/hidden-head", "team-a/own"
     ]  # fmt: skip
-    explained = quotree.command("explain", "own", *own)
-    assert "a workload of nlp holds 4" in explained
+    holds = "a workload of nlp holds 4"
+    explained = first_answer(lambda: run_command(quotree, "explain", "own", *own), holds).stdout
     assert [each for each in HIDDEN if each in explained] == []
     assert "team-b/hidden-1 of nlp holds 4" in quotree.command("explain", "own", "-n", "team-a")
     assert quotree.command("explain", "vision").splitlines()[0].startswith("default/cpu: root has 8")
@@ -75,13 +85,17 @@ def test_cli_uses_the_namespace_of_the_context(quotree: Quotree, tmp_path: Path)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.endswith("-n NAMESPACE lists what waits in one namespace\n")
     for arguments, names in ((["explain"], ["team-a/own"]), (["hold", "-n", "team-a"], ["own"])):
-        completed = run_command(quotree, *arguments, *kubeconfig, "", program="kubectl_complete-quotree").stdout
-        assert completed.splitlines() == [*names, ":4"]
+        complete = partial(run_command, quotree, *arguments, *kubeconfig, "", program="kubectl_complete-quotree")
+        wait_for(partial(completes, complete, names), f"{names} are completed")
     missing = "quotree: there is no workload 'team-a/nope' that names a group"
     nothing = "quotree: there is no Job, object of a governed kind, pod or pod group 'nope' in namespace 'team-a'\n"
     wait_for(says(nothing, "hold", "nope"), "no such workload to hold")
     wait_for(says(f"{missing}, and no QuotaGroup 'nope'\n", "explain", "nope"), "no such name")
     wait_for(says(f"{missing}\n", "explain", "team-a/nope"), "no such workload")
+
+
+def completes(complete: Callable[[], subprocess.CompletedProcess[str]], names: list[str]) -> bool:
+    return complete().stdout.splitlines() == [*names, ":4"]
 
 
 @pytest.mark.parametrize("words", [("what-if",), ("pending",), ("explain", "team-a/own")], ids=" ".join)
@@ -109,13 +123,11 @@ def test_dashboard_shows_a_tenant_what_the_api_explains(quotree: Quotree) -> Non
     with commanded(tenant(quotree, "team-a"), "--namespace=team-a") as address:
 
         def page() -> Any:
-            try:
-                return read_page(address, "workload", kind="Job", key="team-a/own", remedies="1")
-            except urllib.error.HTTPError:
-                return {"source": ""}
+            """What the API says of it; nothing while the dashboard has computed it."""
+            read = read_page(address, "workload", kind="Job", key="team-a/own", remedies="1")
+            return read if read["source"].endswith("this is what the visibility API says.") else {}
 
-        wait_for(lambda: page()["source"].endswith("this is what the visibility API says."), "own is explained")
-        found = page()
+        found = wait_for(page, "own is explained")
         (flavor,) = found["flavors"]
         assert "a workload of nlp" in [each["named"] for each in flavor["holders"]]
         assert found["remedies"]
@@ -126,7 +138,7 @@ def test_dashboard_shows_a_tenant_what_the_api_explains(quotree: Quotree) -> Non
             return [(each["place"], each["reason"]) for each in items]
 
         wait_for(lambda: listed() == [(2, "BehindHead")], "the queue has place and reason")
-        (division,) = read_page(address, "group", name="vision")["divisions"]
+        (division,) = wait_for(lambda: read_page(address, "group", name="vision")["divisions"], "it is divided")
         assert division["text"].startswith("root has 8 of cpu in default to divide")
         assert {"vision", "nlp"} <= {each["group"] for each in division["rows"]}
     quotree.cluster.kubectl("delete", *binding[:2])
@@ -145,7 +157,7 @@ def test_dashboard_starts_from_the_past_use_of_the_leader(quotree: Quotree) -> N
         past = asyncio.run(_past_of_dashboard(quotree.cluster.kubeconfig))
         return past.get("nlp", {}).get(FlavorResource("default", "cpu"), 0) >= least > 0
 
-    wait_for(starts_from_it, "the dashboard knows what the leader knows", seconds=120)
+    wait_for(starts_from_it, "the dashboard knows what the leader knows")
 
 
 async def _past_of_dashboard(kubeconfig: Path) -> PastUse:

@@ -6,7 +6,7 @@ import yaml
 from dev.controlplane.quotree import Quotree
 from tests.e2e.visibility.steps import job_of, suspended, wait_for
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_job_with_a_queue_of_kueue_runs_in_the_group_of_the_queue(quotree: Quotree) -> None:

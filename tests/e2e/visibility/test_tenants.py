@@ -15,7 +15,7 @@ from dev.controlplane.quotree import Quotree
 from tests.e2e.visibility.manifests import BY_NAME, OWNER
 from tests.e2e.visibility.steps import API, HIDDEN, as_team, first_answer, submit, suspended, wait_for
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 OWN: Sequence[tuple[str, ...]] = (
     ("get", "pw", "-n", "team-a", "-o", "yaml"),
     ("get", "pw", "own", "-n", "team-a", "-o", "wide"),

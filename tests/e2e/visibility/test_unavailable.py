@@ -9,7 +9,7 @@ import pytest
 from dev.controlplane.quotree import Quotree
 from tests.e2e.visibility.steps import available, dry_run, listed, serving_process, wait_for
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 
 
 def test_serving_process_is_replaced_when_it_ends(quotree: Quotree) -> None:
