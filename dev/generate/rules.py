@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from dev.generate.unjudged import unjudged_section
 from shared.api.crds.definitions import flavor_definition, quotagroup_definition
 from shared.quota.model.rules import flavors, registry
-from shared.quota.model.rules.groups import selectors
+from shared.quota.model.rules.groups import selectors, timed
 from shared.quota.model.rules.groups.rights import division, shares
 from shared.quota.model.rules.workloads import changed_workload, children, fit, governed_kind, new_workload, object_size
 
@@ -108,14 +108,15 @@ def group_rows() -> Iterator[Row]:
     """Rules about QuotaGroups."""
     for own in registry.OWN_RULES:
         yield from (Row(code, own.check, f"{RULES_TESTS}/own_cases.py") for code in own.codes)
-    for timed in registry.TIME_RULES:
-        yield from (Row(code, timed.check, f"{RULES_TESTS}/test_timed.py") for code in timed.codes)
+    for of_time in registry.TIME_RULES:
+        yield from (Row(code, of_time.check, f"{RULES_TESTS}/test_timed.py") for code in of_time.codes)
     for among in registry.TREE_RULES:
         if not among.only_warns:
             yield from (Row(code, among.check, f"{RULES_TESTS}/test_tree_rules.py") for code in among.codes)
     for change in registry.CHANGE_RULES:
         if not change.only_warns:
             yield from (Row(code, change.check, f"{RULES_TESTS}/{_test_of(code)}") for code in change.codes)
+    yield Row("TooManyMoments", timed.check_moments, f"{RULES_TESTS}/test_many_moments.py")
     yield Row("TakesFromSiblings", shares.check_shares, f"{RULES_TESTS}/test_shares.py")
     yield Row("OutsideDivision", division.check_division, f"{RULES_TESTS}/test_division.py")
 

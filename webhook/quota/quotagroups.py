@@ -13,6 +13,7 @@ from shared.quota.model import rules
 from shared.quota.model.in_force import group_in_force
 from shared.quota.model.in_force.instants import instants
 from shared.quota.model.rules import Context, Findings, Violation
+from shared.quota.model.rules.groups.timed import check_moments
 from shared.quota.model.rules.over_time import at_moment, family_of
 from shared.quota.model.tree import Group, Tree
 from webhook.quota.edits import GROUP, GroupEdit
@@ -61,18 +62,24 @@ def judge_over_time(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[s
     groups = tuple(_compared(edit, edit.new, pending))
     names = {group.name for group in groups}
     first: EditOutcome | None = None
-    for moment in instants(groups, context.now):
+    moments = instants(groups, context.now)
+    if too_many := tuple(check_moments(edit.old, edit.new, moments)):
+        return EditOutcome(Findings(too_many))
+    for moment in moments:
         outcome = judge_among(_edit_at(edit, moment), pending.at(moment, names), leaving, context)
         first = first or outcome
         if not outcome.is_legal:
-            broken = tuple(at_moment(each, moment, context.now, groups) for each in outcome.findings.violations)
+            others = tuple(group for group in groups if group is not edit.old)
+            broken = tuple(at_moment(each, moment, context.now, others) for each in outcome.findings.violations)
             return EditOutcome(Findings(broken, first.findings.warnings), outcome.unsettled)
     return first or judge_among(edit, pending, leaving, context)
 
 
 def _compared(edit: GroupEdit, new: Group, pending: PendingEdits) -> Iterator[Group]:
-    """Yield every state of each group with which the edited one is compared, itself included."""
+    """Yield every state of each group with which the edited one is compared, itself included, as it was as well."""
     yield new
+    if edit.old is not None:
+        yield edit.old
     trees = (pending.stored, pending.latest, pending.latest.with_group(new))
     names = family_of(edit.name, trees) - {edit.name}
     yield from (pending.stored[name] for name in sorted(names) if name in pending.stored)

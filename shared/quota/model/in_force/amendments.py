@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from shared.api.crds.timed import MAX_OVERRIDES, MAX_WINDOWS
 from shared.percents import Percent
 from shared.quota.model.in_force.schedules import first_span
 from shared.quota.model.tree import LIMITS, NO_PERCENTS, NOTHING, Amounts, Entry, Group, Override, Window
@@ -31,11 +32,14 @@ def amendments_at(group: Group, now: datetime) -> tuple[Amendment, ...]:
 
 
 def amendments_after(group: Group, now: datetime) -> Iterator[Amendment]:
-    """Yield each override and window of the group as it is open at `now`, or else next, the strongest first."""
-    for at, override in enumerate(group.overrides):
+    """Yield each override and window of the group as it is open at `now`, or else next, the strongest first.
+
+    Those beyond the number that is allowed count as never open.
+    """
+    for at, override in enumerate(group.overrides[:MAX_OVERRIDES]):
         if override.start < override.end and now < override.end:
             yield Amendment(f"spec.overrides[{at}]", override.start, override.end, override)
-    for at, window in enumerate(group.windows):
+    for at, window in enumerate(group.windows[:MAX_WINDOWS]):
         span = first_span(window.schedule, window.zone, window.duration, now)
         if span is not None:
             yield Amendment(f"spec.windows[{at}]", span.start, span.end, window)

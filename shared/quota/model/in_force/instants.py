@@ -9,19 +9,21 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from shared.api.crds.timed import MAX_OVERRIDES, MAX_WINDOWS
 from shared.api.durations import later
 from shared.quota.model.in_force.schedules import Span, spans_until
 from shared.quota.model.tree import Group
 
 HORIZON: Final = timedelta(days=400)
 MOST: Final = 1000
-"""So many moments are returned at most, the first ones."""
+"""So many moments are judged. An edit that makes more of them is refused: at the last of them it could break a rule."""
 
 
 def instants(groups: Iterable[Group], now: datetime, until: datetime | None = None) -> list[datetime]:
     """Return `now` and the first moment of every other set of amendments of these groups; `until`: in place of HORIZON.
 
-    Amendments of several groups with the same times count as one.
+    Amendments of several groups with the same times count as one. Of more than MOST moments the first ones, and one
+    more.
     """
     last = later(now, HORIZON) if until is None else until
     toggled: dict[datetime, int] = {}
@@ -39,15 +41,17 @@ def instants(groups: Iterable[Group], now: datetime, until: datetime | None = No
         if opened not in seen and (until is None or moment <= until):
             seen.add(opened)
             found.append(moment)
-    return found[:MOST]
+        if len(found) > MOST:
+            break
+    return found
 
 
 def _distinct(groups: Iterable[Group]) -> Iterator[tuple[str, str, timedelta] | Span]:
     """Yield the times of each override and window, each once."""
     times: dict[tuple[str, str, timedelta] | Span, None] = {}
     for group in groups:
-        times |= dict.fromkeys(Span(each.start, each.end) for each in group.overrides)
-        times |= dict.fromkeys((each.schedule, each.zone, each.duration) for each in group.windows)
+        times |= dict.fromkeys(Span(each.start, each.end) for each in group.overrides[:MAX_OVERRIDES])
+        times |= dict.fromkeys((each.schedule, each.zone, each.duration) for each in group.windows[:MAX_WINDOWS])
     return iter(times)
 
 

@@ -8,10 +8,10 @@ forward. Spans that touch are one. See docs/specification.md §4.13.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -24,11 +24,13 @@ from shared.api.durations import earlier, later
 _ZONE: Final = re.compile(ZONE_PATTERN, re.ASCII)
 _FIELDS: Final = 5
 _A_DAY: Final = timedelta(days=1)
+_A_MINUTE: Final = timedelta(minutes=1)
 _LONGEST_CHAIN: Final = timedelta(days=31)
 """So long a part of spans that touch is taken for one; so a window that never closes has a next border, too."""
 _CHUNK: Final = timedelta(days=32)
-"""Spans are computed and kept for so long at a time: cronsim takes 0.1 ms for each."""
+"""Spans are computed and kept for so long at a time."""
 _YEARS: Final = timedelta(days=400)
+_GIVE_UP_YEARS: Final = 50
 _FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 MOST_TIMES: Final = 1600
 """In 400 days: four a day."""
@@ -51,7 +53,8 @@ def check_schedule(schedule: str) -> None:
         raise BadSchedule("a schedule has five fields: minute, hour, day of month, month, day of week")
     try:
         CronSim(schedule, datetime(2000, 1, 1, tzinfo=UTC))
-    except CronSimError as error:
+    except (CronSimError, ValueError) as error:
+        # Python reads no number of more than 4,300 digits.
         raise BadSchedule(str(error)) from error
 
 
@@ -67,19 +70,78 @@ def read_zone(name: str) -> ZoneInfo | None:
 
 
 def times_after(schedule: str, zone: str, after: datetime) -> Iterator[datetime]:
-    """Yield the times of the schedule after that moment, in order, in UTC; none if schedule or zone cannot be read."""
-    found_zone = read_zone(zone)
-    if found_zone is None:
+    """Yield the times of the schedule after that moment, in order, in UTC; none if schedule or zone cannot be read.
+
+    cronsim only reads the schedule: it would go through all hours of all days, which takes many times as long.
+    """
+    found_zone, cron = read_zone(zone), _read_cron(schedule)
+    if found_zone is None or cron is None:
         return
-    # A day earlier: where clocks go back, a start in the second of the two hours would yield times of the first.
-    begin = earlier(after, _A_DAY).astimezone(found_zone)
     try:
-        for found in CronSim(schedule, begin):
-            moment = found.astimezone(UTC)
-            if moment > after:
-                yield moment
-    except (CronSimError, OverflowError, ValueError):
+        # A day earlier: where clocks go back, a local date can come again.
+        for day in _days_from(cron.fields, earlier(after, _A_DAY).astimezone(found_zone).date()):
+            yield from (each for each in _times_of_day(cron, found_zone, day) if each > after)
+    except (OverflowError, ValueError):
         return
+
+
+class _Cron(NamedTuple):
+    """A schedule: its fields, its times of a day as clocks show them, and whether it comes twice where clocks go back.
+
+    So Debian's cron does it where minute or hour begin with `*`.
+    """
+
+    fields: CronSim
+    clocks: tuple[timedelta, ...]
+    comes_again: bool
+
+
+@lru_cache(maxsize=1024)
+def _read_cron(schedule: str) -> _Cron | None:
+    try:
+        fields = CronSim(schedule, _FIRST)
+    except (CronSimError, ValueError):
+        return None
+    clocks = (timedelta(hours=hour, minutes=minute) for hour in fields.hours for minute in fields.minutes)
+    return _Cron(fields, tuple(sorted(clocks)), any(each.startswith("*") for each in fields.parts[1:3]))
+
+
+def _days_from(fields: CronSim, day: date) -> Iterator[date]:
+    """Yield the days of the schedule from `day` on, until none has come for 50 years."""
+    latest = day.year
+    while day.year <= latest + _GIVE_UP_YEARS:
+        if day.month not in fields.months:
+            day = date(day.year + day.month // 12, day.month % 12 + 1, 1)
+            continue
+        if fields.match_day(day):
+            latest = day.year
+            yield day
+        day += _A_DAY
+
+
+def _times_of_day(cron: _Cron, zone: ZoneInfo, day: date) -> Iterable[datetime]:
+    """Return the times of the schedule on one day, in order."""
+    midnight = datetime.combine(day, time(), zone)
+    begin, end = midnight.astimezone(UTC), later(midnight, _A_DAY).astimezone(UTC)
+    if end - begin == _A_DAY:
+        return [later(begin, each) for each in cron.clocks]
+    found = {_first_from(later(midnight, clock)) for clock in cron.clocks}
+    if cron.comes_again:
+        twice = (later(midnight, clock) for clock in cron.clocks)
+        found |= {each.replace(fold=1).astimezone(UTC) for each in twice if _exists(each)}
+    return sorted(found)
+
+
+def _first_from(local: datetime) -> datetime:
+    """Return the moment at which clocks show that time first, or the first time after it that they show at all."""
+    while not _exists(local):
+        local = later(local, _A_MINUTE)
+    return local.astimezone(UTC)
+
+
+def _exists(local: datetime) -> bool:
+    """Return whether clocks show that time, or jump over it."""
+    return local.astimezone(UTC).astimezone(local.tzinfo).replace(tzinfo=None) == local.replace(tzinfo=None)
 
 
 def spans_after(schedule: str, zone: str, duration: timedelta, now: datetime) -> Iterator[Span]:
@@ -112,8 +174,10 @@ def first_span(schedule: str, zone: str, duration: timedelta, now: datetime) -> 
     """Return the span that is open at `now`, else the next one; None if there is none, or if it opens too often.
 
     An edit with a window that opens every minute is refused; until it is, its 46,000 spans a month are not computed.
+    Nor are the times of a window that never closes, for a year before every moment.
     """
-    if survey(schedule, zone, duration).opens_too_often:
+    found = survey(schedule, zone, duration)
+    if found.opens_too_often or found.never_closes:
         return None
     chunk = (now - _FIRST) // _CHUNK
     for each in (chunk, chunk + 1):
@@ -145,11 +209,18 @@ class Survey(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def survey(schedule: str, zone: str, duration: timedelta) -> Survey:
-    """Return what such a window does in the 400 days after its first time in this century."""
-    times = list(islice(times_after(schedule, zone, _FIRST), MOST_TIMES + 1))
-    if not times:
+    """Return what such a window does in the 400 days after its first time in this century.
+
+    No later time is looked at, but for the first one after them: it would take long where days are rare.
+    """
+    found = times_after(schedule, zone, _FIRST)
+    first = next(found, None)
+    if first is None:
         return Survey(never_opens=True, never_closes=False, opens_too_often=False)
-    last = later(times[0], _YEARS)
-    closes = any(after - before > duration for before, after in pairwise(times)) or later(times[-1], duration) < last
-    often = len(times) > MOST_TIMES and times[-1] < last
+    last = later(first, _YEARS)
+    times = [first]
+    while times[-1] < last and len(times) <= MOST_TIMES:
+        times.append(next(found, datetime.max.replace(tzinfo=UTC)))
+    often = times[-1] < last
+    closes = often or any(after - before > duration for before, after in pairwise(times))
     return Survey(never_opens=False, never_closes=not closes, opens_too_often=often)

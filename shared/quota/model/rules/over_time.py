@@ -6,29 +6,42 @@ find more at another moment, and only among groups that are compared with each o
 See docs/specification.md §4.13.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
 from shared.api.json.reading import write_moment
 from shared.quota.model.in_force import amendments_at, group_in_force
-from shared.quota.model.in_force.instants import instants
+from shared.quota.model.in_force.instants import MOST, instants
 from shared.quota.model.rules.checking import check_change, check_quotas_below, check_tree
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.rules.groups.timed import check_moments, too_many_moments
 from shared.quota.model.tree import ROOT, Group, Tree
 
 
 def check_change_over_time(before: Tree, after: Tree, name: str, context: Context) -> Findings:
-    """Return what the edit of group `name` breaks now or at a later moment; the trees are as they are written."""
+    """Return what the edit of group `name` breaks now or at a later moment; the trees are as they are written.
+
+    Of several moments at which it breaks something, the first is reported; warnings are those of now.
+    """
     if context.now is None:
         return check_change(before, after, name, context)
     family = family_of(name, (before, after))
-
-    def judge(moment: datetime) -> Findings:
-        return check_change(in_force(before, family, moment), in_force(after, family, moment), name, context)
-
-    return first_broken((after[each] for each in family if each in after), context.now, judge)
+    groups = tuple(tree[each] for each in sorted(family) for tree in (after, before) if each in tree)
+    moments = instants(groups, context.now)
+    new = after.get(name)
+    if new is not None and (too_many := tuple(check_moments(before.get(name), new, moments))):
+        return Findings(too_many)
+    now = Findings()
+    for moment in moments:
+        found = check_change(in_force(before, family, moment), in_force(after, family, moment), name, context)
+        now = found if moment == context.now else now
+        if found.violations:
+            concerned = [after[each] for each in sorted(family) if each in after]
+            broken = tuple(at_moment(each, moment, context.now, concerned) for each in found.violations)
+            return Findings(broken, now.warnings)
+    return now
 
 
 def check_tree_over_time(tree: Tree, context: Context, until: datetime | None = None) -> Findings:
@@ -49,30 +62,17 @@ def _broken_later(tree: Tree, context: Context, now: datetime, until: datetime |
         if not any(tree[each].overrides or tree[each].windows for each in family):
             continue
         names, reported = sorted(family), set[tuple[str, ...]]()
-        for moment in instants((tree[each] for each in names), now, until)[1:]:
+        moments = instants((tree[each] for each in names), now, until)
+        if len(moments) > MOST:
+            yield from too_many_moments(parent, moments)
+            continue
+        for moment in moments[1:]:
             at = in_force(tree, family, moment)
             for violation in check_quotas_below(at, parent, context):
                 place = (violation.rule, violation.object, violation.field)
                 if place not in reported:
                     reported.add(place)
                     yield at_moment(violation, moment, now, (tree[each] for each in names))
-
-
-def first_broken(groups: Iterable[Group], now: datetime, judge: Callable[[datetime], Findings]) -> Findings:
-    """Judge at every moment at which another set of amendments is open; return what is broken at the first such one.
-
-    Warnings are those of now.
-    """
-    concerned = tuple(groups)
-    found = Findings()
-    for moment in instants(concerned, now):
-        judged = judge(moment)
-        if moment == now:
-            found = judged
-        if judged.violations:
-            broken = tuple(at_moment(each, moment, now, concerned) for each in judged.violations)
-            return Findings(broken, found.warnings)
-    return found
 
 
 def family_of(name: str, trees: Iterable[Tree]) -> frozenset[str]:

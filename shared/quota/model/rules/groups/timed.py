@@ -3,7 +3,7 @@
 See docs/specification.md §4.13.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,6 +11,7 @@ from shared.api.crds.timed import MAX_OVERRIDES, MAX_WINDOWS
 from shared.api.durations import write_duration
 from shared.api.json.reading import write_moment
 from shared.api.json.unread import BAD_SCHEDULE, UNKNOWN_ZONE
+from shared.quota.model.in_force.instants import MOST
 from shared.quota.model.in_force.schedules import MOST_TIMES, survey
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Violation
@@ -64,7 +65,7 @@ def check_overrides_apart(group: Group) -> Iterator[Violation]:
 
 def check_windows(group: Group) -> Iterator[Violation]:
     """Each window opens, closes, and comes at most four times a day."""
-    for at, each in enumerate(group.windows):
+    for at, each in enumerate(group.windows[:MAX_WINDOWS]):
         for field, message in _window_faults(each):
             yield Violation("BadWindow", of_group(group.name), f"spec.windows[{at}].{field}", message)
 
@@ -116,6 +117,23 @@ def check_not_past(change: TreeEdit, context: Context) -> Iterator[Violation]:
     old, new = change.old, change.new
     if new is not None and context.now is not None:
         yield from ended(new, () if old is None else old.overrides, context.now)
+
+
+def check_moments(old: Group | None, new: Group, moments: Sequence[datetime]) -> Iterator[Violation]:
+    """An edit adds no override or window if with it more moments differ than are judged. `old` None: created."""
+    known = () if old is None or old.parent != new.parent else (*old.overrides, *old.windows)
+    if any(each not in known for each in (*new.overrides, *new.windows)):
+        yield from too_many_moments(new.name, moments)
+
+
+def too_many_moments(name: str, moments: Sequence[datetime]) -> Iterator[Violation]:
+    """Yield a violation if these, of a group among others or of a parent and all below it, are more than are judged."""
+    if len(moments) > MOST:
+        message = (
+            f"overrides and windows of {name} and of the groups above, beside and below it are open together in more "
+            f"than {MOST} ways, and no more are judged; take some out, or let them begin and end at the same times"
+        )
+        yield Violation("TooManyMoments", of_group(name), "", message)
 
 
 def ended(group: Group, known: Collection[Override], now: datetime) -> Iterator[Violation]:

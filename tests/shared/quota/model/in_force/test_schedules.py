@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from zoneinfo import ZoneInfo
 
 import pytest
+from cronsim import CronSim
 
 from shared.quota.model.in_force.schedules import (
     BadSchedule,
@@ -117,10 +119,39 @@ def test_a_schedule_that_never_happens_has_no_times() -> None:
     assert first_span("0 0 31 2,4 *", "UTC", timedelta(hours=1), at("2026-01-01T00:00")) is None
 
 
-def test_a_window_that_is_always_open_ends_at_some_time() -> None:
-    span = first_span("0 */6 * * *", "UTC", timedelta(hours=6), at("2026-01-01T00:00"))
+def test_a_window_that_is_open_for_months_has_borders_within_them() -> None:
+    span = first_span("0 */6 * 1-6 *", "UTC", timedelta(hours=6), at("2026-03-01T00:00"))
     assert span is not None
-    assert span.start <= at("2026-01-01T00:00") < span.end < at("2028-01-01T00:00")
+    assert span.start <= at("2026-03-01T00:00") < span.end < at("2026-06-01T00:00")
+
+
+def test_a_window_that_never_closes_is_never_open() -> None:
+    """To compute all its times of a year before each moment would take the webhook longer than the API server waits."""
+    assert first_span("0 */6 * * *", "UTC", timedelta(days=366), at("2026-01-01T00:00")) is None
+    assert first_span("0 */6 * * *", "UTC", timedelta(hours=6), at("2026-01-01T00:00")) is None
+
+
+SCHEDULES = (
+    "0 20 * * *", "30 2 * * *", "0,30 0-3 * * 0", "0 0 1 * *", "0 0 29 2 *", "15 12 13 * 5",
+    "0 0 LW * *", "0 0 * * MON#2", "0 0 * * 5L",
+    "*/30 1-3 * 3,10 *", "0 * * 3,10,11 0", "0 */12 */10 * */2", "0 0 LW 2 */7",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/New_York", "Pacific/Chatham", "Asia/Kolkata"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_times_are_those_of_cronsim(schedule: str, zone: str) -> None:
+    after = at("2026-10-25T00:15")
+    found = CronSim(schedule, (after - timedelta(days=1)).astimezone(ZoneInfo(zone)))
+    expected = dict.fromkeys(each for each in (each.astimezone(UTC) for each in islice(found, 300)) if each > after)
+    assert list(islice(times_after(schedule, zone, after), len(expected))) == list(expected)
+
+
+def test_a_time_that_does_not_exist_is_the_first_after_the_gap_also_at_midnight_and_every_hour() -> None:
+    """cronsim loses an hour there until the next day, or begins a day at half past, for which no schedule asks."""
+    assert next(times_after("0 */8 * * *", "America/Havana", at("2026-03-07T21:30"))) == at("2026-03-08T05:00")
+    times = islice(times_after("0 * * * *", "Australia/Lord_Howe", at("2026-10-03T15:00")), 2)
+    assert list(times) == [at("2026-10-03T15:30"), at("2026-10-03T16:00")]
 
 
 @pytest.mark.parametrize("schedule", ["* * * * *", "*/5 * * * *", "0 * * * *"])
@@ -130,7 +161,18 @@ def test_a_window_that_opens_too_often_is_never_open(schedule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "schedule", ["", "* * * *", "* * * * * *", "60 * * * *", "x * * * *", "@daily", "0 0 30 2 *", "0 24 * * *"]
+    "schedule",
+    [
+        "",
+        "* * * *",
+        "* * * * * *",
+        "60 * * * *",
+        "x * * * *",
+        "@daily",
+        "0 0 30 2 *",
+        "0 24 * * *",
+        f"{'9' * 5000} * * * *",
+    ],
 )
 def test_what_is_no_schedule_is_refused(schedule: str) -> None:
     with pytest.raises(BadSchedule):

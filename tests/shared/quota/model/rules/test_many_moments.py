@@ -1,0 +1,74 @@
+"""Overrides and windows that are open together in so many ways that no judge can look at all of them."""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shared.quota.model import rules
+from shared.quota.model.in_force.instants import MOST, instants
+from shared.quota.model.rules import Context
+from shared.quota.model.tree import Entry, Override, Tree, Window
+from tests.trees import GPU, tree
+
+NOW = datetime(2027, 3, 1, tzinfo=UTC)
+CONTEXT = Context(now=NOW)
+DAY = timedelta(days=1)
+TREE = tree("root 20\n  p/ 7\n    a 3\n    b 3")
+HARMLESS = (Entry("default", weight={GPU: 1}),)
+TOO_MUCH = (Entry("default", min={GPU: 6}),)
+WINDOWS = tuple(
+    Window(f"{each} */{each + 6} * * *", timedelta(hours=3, minutes=7 * each), quotas=HARMLESS) for each in range(8)
+)
+OVERRIDES = tuple(Override(NOW + each * 12 * DAY, NOW + (each + 1) * 12 * DAY, HARMLESS) for each in range(31))
+
+
+def edited(before: Tree, **fields: object) -> list[str]:
+    """The rules that an edit of `a` breaks."""
+    after = before.with_group(replace(before["a"], **fields))  # type: ignore[arg-type]
+    return [each.rule for each in rules.check_change_over_time(before, after, "a", CONTEXT).violations]
+
+
+def test_no_override_hides_behind_more_moments_than_are_judged() -> None:
+    """It is open from day 380 on, and takes from `b`; before, harmless ones take up all moments that are looked at."""
+    hidden = Override(NOW + 380 * DAY, NOW + 390 * DAY, TOO_MUCH)
+    assert edited(TREE, overrides=(hidden,)) == ["SumOfMinExceedsParent"]
+    assert edited(TREE, overrides=(*OVERRIDES, hidden), windows=WINDOWS) == ["TooManyMoments"]
+
+
+def test_what_is_stored_can_be_edited_and_taken_out_but_not_added_to() -> None:
+    before = TREE.with_group(replace(TREE["a"], overrides=OVERRIDES, windows=WINDOWS))
+    assert len(instants([before["a"]], NOW)) == MOST + 1
+    assert edited(before, allow_lending=False) == []
+    assert edited(before, windows=WINDOWS[1:]) == []
+    assert edited(before, windows=(*WINDOWS[1:], replace(WINDOWS[0], quotas=TOO_MUCH))) == ["TooManyMoments"]
+
+
+def test_no_window_hides_behind_those_that_it_replaces() -> None:
+    """Who may raise its min is judged for the group before and after the edit together, at the same moments."""
+    before = TREE.with_group(replace(TREE["a"], windows=WINDOWS))
+    others = tuple(replace(each, schedule=f"{30 + at} */{at + 6} * * *") for at, each in enumerate(WINDOWS))
+    after = replace(TREE["a"], windows=others, overrides=OVERRIDES[:16])
+    assert len(instants([before["a"]], NOW)) < len(instants([after], NOW)) < MOST
+    assert edited(before, windows=after.windows, overrides=after.overrides) == ["TooManyMoments"]
+
+
+def test_a_whole_tree_with_so_many_is_refused_once_by_its_parent() -> None:
+    whole = TREE.with_group(replace(TREE["a"], overrides=OVERRIDES, windows=WINDOWS))
+    found = rules.check_tree_over_time(whole, CONTEXT).violations
+    assert [(each.rule, each.object) for each in found] == [("TooManyMoments", "QuotaGroup/p")]
+    assert found[0].message == (
+        "overrides and windows of p and of the groups above, beside and below it are open together in more than 1000 "
+        "ways, and no more are judged; take some out, or let them begin and end at the same times"
+    )
+
+
+@pytest.mark.parametrize("hours", [1, 24 * 30, 24 * 366])
+def test_what_one_object_can_say_is_judged_before_the_api_server_stops_waiting(hours: int) -> None:
+    """An editor of a leaf could keep a replica busy for minutes: 10 s is what the API server waits for an answer."""
+    windows = [Window(f"{each} */6 * * *", timedelta(hours=hours), "Europe/Berlin", HARMLESS) for each in range(8)]
+    overrides = [Override(NOW + each * 700 * DAY, NOW + (each * 700 + 350) * DAY, HARMLESS) for each in range(1, 33)]
+    began = time.process_time()
+    edited(TREE, overrides=tuple(overrides), windows=tuple(windows))
+    assert time.process_time() - began < 5
