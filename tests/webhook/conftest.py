@@ -1,6 +1,7 @@
 """A control plane without controllers, webhook replicas beside it, and a client, for tests of edits."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -50,4 +51,4 @@ def replicas(three_replicas: Replicas) -> Iterator[Replicas]:
 async def client(plain_control_plane: ControlPlane) -> AsyncIterator[Client]:
     settings = ConnectionSettings(kubeconfig=str(plain_control_plane.kubeconfig))
     async with connected(settings) as connection:
-        yield Client(connection)
+        yield Client(connection, timeout=timedelta(minutes=1))

@@ -31,7 +31,7 @@ def small(bare_admission: AdmissionSetup) -> AdmissionSetup:
 @pytest.fixture
 async def client(small: AdmissionSetup) -> AsyncIterator[Client]:
     async with connected(ConnectionSettings(kubeconfig=str(small.control_plane.kubeconfig))) as connection:
-        yield Client(connection, concurrency=AT_ONCE)
+        yield Client(connection, concurrency=AT_ONCE, timeout=timedelta(minutes=1))
 
 
 async def create(client: Client, name: str) -> ApiError | None:
@@ -61,7 +61,7 @@ async def test_of_ten_times_too_many_reviews_the_rest_is_refused_with_a_retry_an
 ) -> None:
     answers: dict[str, ApiError | None] = {}
     refused: dict[str, TooManyRequests] = {}
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(300):
         while not refused:
             answers |= await burst(small, client, len(answers))
             refused = {name: each for name, each in answers.items() if isinstance(each, TooManyRequests)}

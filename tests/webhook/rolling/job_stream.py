@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from dev.controlplane.cluster import ControlPlane
@@ -44,7 +45,7 @@ class Traffic:
             yield
         finally:
             self._stop.set()
-            thread.join(60)
+            thread.join(90)
             assert not thread.is_alive(), "an answer is missing"
 
     @property
@@ -66,7 +67,7 @@ class Traffic:
     async def _run(self) -> None:
         began = time.monotonic()
         async with connected(ConnectionSettings(kubeconfig=str(self.control_plane.kubeconfig))) as connection:
-            client = Client(connection, concurrency=self.connections)
+            client = Client(connection, concurrency=self.connections, timeout=timedelta(minutes=1))
             await asyncio.gather(*(self._ask(client, time.monotonic()) for _ in range(self.connections)))
         self.seconds = time.monotonic() - began
 
