@@ -1,6 +1,6 @@
 """All groups' numbers for all keys: which keys to compute again, and from what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.quota.measure.group_usage import Numbers
@@ -113,15 +113,11 @@ def _write(
             del known[key]
 
 
-def _touched_groups(static: StaticState, previous: Measurement | None) -> dict[FlavorResource, list[str]]:
+def _touched_groups(static: StaticState, previous: Measurement | None) -> Mapping[FlavorResource, Sequence[str]]:
     """key -> groups whose limits or bounds for it differ from the previous ones."""
     if previous is None:
-        touched: dict[FlavorResource, list[str]] = {}
-        for name, limits in static.tree_index.limits.items():
-            for key in limits:
-                touched.setdefault(key, []).append(name)
-        return touched
-    touched = {}
+        return static.tree_index.having
+    touched: dict[FlavorResource, list[str]] = {}
     if static.tree_index is not previous.leaf_snapshots.static.tree_index:
         touched = static.tree_index.changed_limits(previous.leaf_snapshots.static.tree_index)
     for key, groups in static.changed.items():

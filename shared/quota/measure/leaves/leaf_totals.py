@@ -61,8 +61,9 @@ def sum_leaf(
     """Sum the leaf's totals; only keys of which anything is used or requested."""
     counted = _Counted()
     for keys, amounts, oldest in eligibility.counted_in(waiting.shapes):
-        for key, amount in zip(keys, amounts, strict=True):
-            counted.add(key, amount, oldest)
+        for of_amount, amount in zip(keys, amounts, strict=True):
+            for key in of_amount:
+                counted.add(key, amount, oldest)
     _count_claims(waiting, eligibility, counted)
     _count_non_preemptible(workload_set, waiting, eligibility, counted)
     found = {}

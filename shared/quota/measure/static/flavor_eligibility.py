@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from itertools import chain, islice, tee
-from typing import NamedTuple
+from itertools import islice, repeat, tee
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from shared.api.core.placement import Placement
 from shared.quota.measure.inputs.shapes import Shapes, SomeShapes
@@ -39,61 +40,69 @@ from shared.quota.model.node import NOT_COMPARED, LargestNodes, NodeShortage, no
 from shared.quota.model.settings import Uncovered
 from shared.quota.model.tree import Group
 from shared.quota.model.workload import PodSet, Workload
-from shared.resources import Amount, FlavorResource, key_of, keys_in, quantities_in, write_quantity
+from shared.resources import Amount, FlavorResource, key_of, quantities_in, write_quantity
+
+NO_SHORTAGES: Final[Mapping[str, NodeShortage]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlavorOffer:
-    """The flavors that exist, their largest nodes, and which flavors a placement excludes; cached for all leaves."""
+    """The flavors that exist, and their largest nodes."""
 
     flavors: Mapping[str, Flavor]
     uncovered: Uncovered
     nodes: LargestNodes = field(default_factory=lambda: NOT_COMPARED)
     devices: DeviceResources | None = None
     """Says as which resources devices count: nodes are not compared with these."""
-    _excluded: dict[tuple[object, str], str | None] = field(default_factory=dict, repr=False)
 
     def compares_the_same(self, other: "FlavorOffer", names: Iterable[str]) -> bool:
         """Return whether both compare pods in these flavors with the same nodes, and resources likewise."""
         same_settings = self.uncovered is other.uncovered and self.devices == other.devices
         return same_settings and all(self.nodes.get(name) == other.nodes.get(name) for name in names)
 
-    def why_not(self, workload: Workload, placement: Placement, name: str, choice: Codependent) -> str | None:
-        """Why pods of `workload` placed so cannot take the flavor of that name out of `choice`; None when they can."""
-        reason = why_not_named(workload, name, choice)
-        if reason is not None:
-            return reason
-        return self.why_not_placed(placement, name)
-
     def why_not_placed(self, placement: Placement, name: str) -> str | None:
         """Why pods placed so cannot run on nodes of the flavor of that name; None when they can."""
-        question = (placement_key(placement), name)
-        if question not in self._excluded:
-            flavor = flavor_of_name(name, self.flavors)
-            self._excluded[question] = ABSENT if flavor is None else why_not_placed(placement, flavor)
-        return self._excluded[question]
+        flavor = flavor_of_name(name, self.flavors)
+        return ABSENT if flavor is None else why_not_placed(placement, flavor)
 
-    def too_small(self, pod_set: PodSet, flavor: str, resources: Iterable[str]) -> NodeShortage | None:
-        """Why no node of the flavor takes one pod of the set, by these resources together; None when one does."""
-        offers = self.nodes.get(flavor)
-        if offers is None or not pod_set.pods:
-            return None
-        return node_shortage(one_of(pod_set.request, pod_set.pods, on_nodes(resources, self.devices)), offers)
+    def shortages(
+        self, pod_set: PodSet, flavors: Sequence[str], resources: Iterable[str]
+    ) -> Mapping[str, NodeShortage]:
+        """Return the flavors of which no node takes one pod of the set, by these resources together, and why."""
+        if not flavors or not pod_set.pods:
+            return NO_SHORTAGES
+        pod = one_of(pod_set.request, pod_set.pods, on_nodes(resources, self.devices))
+        found = zip(flavors, map(node_shortage, repeat(pod), map(self.nodes.get, flavors)), strict=True)
+        return {flavor: short for flavor, short in found if short is not None}
 
 
 class CountedAmounts(NamedTuple):
-    """The keys in which workloads of one shape count, and how much of each; equal keys are mostly one object."""
+    """What workloads of one shape count, and in which keys they count each amount; equal keys are mostly one object."""
 
-    keys: tuple[FlavorResource, ...]
+    keys: tuple[tuple[FlavorResource, ...], ...]
     amounts: tuple[Amount, ...]
 
 
 class CountedTogether(NamedTuple):
-    """What workloads that count in the same keys count of each together, and when the oldest of them was queued."""
+    """What workloads that count in the same keys count together, and when the oldest of them was queued."""
 
-    keys: tuple[FlavorResource, ...]
+    keys: tuple[tuple[FlavorResource, ...], ...]
     amounts: tuple[Amount, ...]
     oldest: datetime
+
+
+class _OpenFlavors(NamedTuple):
+    """The flavors of one codependent set that a pod set may take if it requests little enough, and why no other."""
+
+    choice: Codependent
+    resources: tuple[str, ...]
+    """Those that the pod set requests."""
+    flavors: tuple[str, ...]
+    refused: Mapping[str, str]
+    room: Mapping[str, Amount]
+    """resource -> the most that the workload could get in each of `flavors`."""
+    compared: tuple[str, ...]
+    """Those of `flavors` whose nodes are known."""
 
 
 class FlavorEligibility:
@@ -109,8 +118,8 @@ class FlavorEligibility:
         "_known",
         "_largest",
         "_offer",
+        "_open",
         "_sets",
-        "_split",
         "alike",
     )
 
@@ -121,8 +130,10 @@ class FlavorEligibility:
         """Whether another one has the same `alike`."""
         self._asks_for_min = False
         """Whether some answer depends on effectiveMin."""
-        self._largest: dict[FlavorResource, Amount] = {}
-        """key -> the largest request that was compared with what the leaf could get."""
+        self._largest: dict[tuple[tuple[str, ...], str], Amount] = {}
+        """flavors, resource -> the largest request that was compared with what the leaf could get in these."""
+        self._open: dict[tuple[object, ...], tuple[Sequence[_OpenFlavors], tuple[str, ...]]] = {}
+        """What of a pod set decides about flavors, but amounts -> those open to it; resources without cover."""
         self._group = group
         self._offer = offer
         self._bound_of = bound_of
@@ -131,8 +142,6 @@ class FlavorEligibility:
         self._counted: dict[Shape, CountedAmounts] = {}
         self._counted_in: dict[int, tuple[SomeShapes, Sequence[CountedTogether]]] = {}
         """identity of a part of the pending workloads -> that part, and what it counts; the latest parts only."""
-        self._split: dict[tuple[str, ...], tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]] = {}
-        """requested resources -> those of each codependent set, and those that no entry covers."""
 
     def revised(
         self, group: Group, offer: FlavorOffer, bound_of: Mapping[FlavorResource, Bound], most: int
@@ -154,16 +163,20 @@ class FlavorEligibility:
             found.alike, self._is_taken_over, found._is_taken_over = self.alike, True, True
             found._asks_for_min, found._largest = self._asks_for_min, dict(self._largest)
             found._known, found._counted = dict(self._known), dict(self._counted)
-            found._split, found._counted_in = self._split, self._counted_in
+            found._counted_in = self._counted_in
         return found
 
     def _holds(self, bound_of: Mapping[FlavorResource, Bound]) -> bool:
         """Whether all answers so far are the same with these bounds: the requests fit both, or a bound is as it was."""
         if self._bound_of.keys() != bound_of.keys():
             return False
+        largest: dict[FlavorResource, Amount] = {}
+        for (flavors, resource), amount in self._largest.items():
+            for key in map(key_of, flavors, repeat(resource)):
+                largest[key] = max(largest.get(key, 0), amount)
         for key, bound in bound_of.items():
             known = self._bound_of[key]
-            if bound.room != known.room and self._largest.get(key, 0) > min(bound.room, known.room):
+            if bound.room != known.room and largest.get(key, 0) > min(bound.room, known.room):
                 return False
             if bound.effective_min != known.effective_min and self._asks_for_min:
                 return False
@@ -206,8 +219,7 @@ class FlavorEligibility:
         """Return the keys in which a preemptible workload of this shape counts; none when it could never start."""
         found = self._counted.get(shape)
         if found is None:
-            keys, amounts = _counted(self._options_of(shape, example))
-            found = self._counted[shape] = CountedAmounts(_shared(keys), amounts)
+            found = self._counted[shape] = _counted(self._options_of(shape, example))
         return found
 
     def counted_in(self, shapes: Shapes) -> Sequence[CountedTogether]:
@@ -237,7 +249,7 @@ class FlavorEligibility:
         """Why no node of the flavor takes one pod: by the set's resources, and those that no entry covers, together."""
         covered = frozenset[str]().union(*(each.resources for each in self._sets))
         uncovered = choice.pod_set.request.keys() - covered
-        return self._offer.too_small(choice.pod_set, flavor, (*choice.resources, *uncovered))
+        return self._offer.shortages(choice.pod_set, (flavor,), (*choice.resources, *uncovered)).get(flavor)
 
     def covers(self, key: FlavorResource) -> bool:
         """Return whether an entry of the leaf is about `key`."""
@@ -252,21 +264,24 @@ class FlavorEligibility:
         uncovered: set[str] = set()
         sets: list[FlavorSet] = []
         for pod_set in workload.sets:
-            wanted, left = self._split_by_set(tuple([name for name, amount in pod_set.request.items() if amount > 0]))
+            opened, left = self._open_sets(workload, pod_set)
             uncovered.update(left)
-            sets.extend([self._choose(workload, pod_set, choice, (own, left)) for choice, own in wanted])
+            sets.extend([self._choose(workload, pod_set, each, left) for each in opened])
         denied = tuple(sorted(uncovered)) if self._offer.uncovered is Uncovered.DENY else ()
         together = self._together(workload, sets) if workload.pod_sets else None
         return Options(tuple(sets), denied, together)
 
-    def _split_by_set(
-        self, requested: tuple[str, ...]
-    ) -> tuple[tuple[tuple[Codependent, tuple[str, ...]], ...], tuple[str, ...]]:
-        found = self._split.get(requested)
+    def _open_sets(self, workload: Workload, pod_set: PodSet) -> tuple[Sequence[_OpenFlavors], tuple[str, ...]]:
+        """Return what is open to such pods of each set of which they request something, and what no entry covers."""
+        requested = tuple([name for name, amount in pod_set.request.items() if amount > 0])
+        of_pods = placement_key(pod_set.placement)
+        question = (requested, of_pods, workload.only_flavor, workload.blocked_flavors, workload.preemptible)
+        found = self._open.get(question)
         if found is None:
-            by_set = ((choice, tuple(sorted(choice.resources.intersection(requested)))) for choice in self._sets)
+            wanted = [(choice, tuple(sorted(choice.resources.intersection(requested)))) for choice in self._sets]
+            opened = [self._open_flavors(workload, pod_set, choice, own) for choice, own in wanted if own]
             left = frozenset(requested).difference(*(choice.resources for choice in self._sets))
-            found = self._split[requested] = tuple((choice, own) for choice, own in by_set if own), tuple(left)
+            found = self._open[question] = opened, tuple(left)
         return found
 
     def _together(self, workload: Workload, sets: Sequence[FlavorSet]) -> tuple[tuple[str, ...], ...]:
@@ -275,35 +290,62 @@ class FlavorEligibility:
         fitting = (
             chosen
             for chosen, total in zip(choices, totals_of_each(sets, in_turn), strict=True)
-            if all(amount <= self._most(workload, key, amount) for key, amount in total)
+            if all(self._is_possible(workload, key, amount) for key, amount in total)
         )
         return tuple(islice(fitting, MOST_ASSIGNMENTS))
 
+    def _is_possible(self, workload: Workload, key: FlavorResource, amount: Amount) -> bool:
+        """Return whether the workload could ever get that much of the key."""
+        of = (key.flavor,), key.resource
+        self._largest[of] = max(self._largest.get(of, 0), amount)
+        return amount <= self._most(workload, key)
+
     def _choose(
-        self, workload: Workload, pod_set: PodSet, choice: Codependent, wanted: tuple[tuple[str, ...], tuple[str, ...]]
+        self, workload: Workload, pod_set: PodSet, known: _OpenFlavors, uncovered: tuple[str, ...]
     ) -> FlavorSet:
-        """`wanted`: resources that the pod set requests of `choice`, and those that no entry covers."""
-        resources, uncovered = wanted
+        """`uncovered`: requested resources that no entry covers."""
+        choice, resources = known.choice, known.resources
+        request, largest = pod_set.request, self._largest
+        for resource in resources:
+            of = known.flavors, resource
+            largest[of] = max(largest.get(of, 0), request[resource])
+        too_small = self._offer.shortages(pod_set, known.compared, (*resources, *uncovered))
+        if not too_small and all(request[each] <= known.room[each] for each in resources):
+            return FlavorSet(pod_set, resources, known.flavors, known.refused)
+        too_large = {name: self._too_large(workload, pod_set, name, resources) for name in known.flavors}
+        too_small = {name: short for name, short in too_small.items() if too_large[name] is None}
         refused: dict[str, str] = {}
-        too_small: dict[str, NodeShortage] = {}
-        only = workload.only_flavor
-        is_foreign = only is not None and self._group.entry(only) is None
-        foreign = f"the workload takes flavor {only} only, which its group does not have" if is_foreign else None
         for name in choice.flavors:
-            reason = foreign or self._offer.why_not(workload, pod_set.placement, name, choice)
-            reason = reason or self._too_large(workload, pod_set, name, resources)
+            reason = known.refused.get(name) or too_large[name]
             if reason is not None:
                 refused[name] = reason
-                continue
-            short = self._offer.too_small(pod_set, name, (*resources, *uncovered))
-            if short is not None:
-                refused[name], too_small[name] = str(short), short
+            elif name in too_small:
+                refused[name] = str(too_small[name])
         flavors = tuple([name for name in choice.flavors if name not in refused])
         return FlavorSet(pod_set, resources, flavors, refused, too_small)
 
-    def _most(self, workload: Workload, key: FlavorResource, requested: Amount) -> Amount:
-        """Return the most of the key that the workload could ever get, to be compared with what it requests."""
-        self._largest[key] = max(self._largest.get(key, 0), requested)
+    def _open_flavors(
+        self, workload: Workload, pod_set: PodSet, choice: Codependent, resources: tuple[str, ...]
+    ) -> _OpenFlavors:
+        only = workload.only_flavor
+        is_foreign = only is not None and self._group.entry(only) is None
+        foreign = f"the workload takes flavor {only} only, which its group does not have" if is_foreign else None
+        refused: dict[str, str] = {}
+        for name in choice.flavors:
+            reason = foreign or why_not_named(workload, name, choice)
+            reason = reason or self._offer.why_not_placed(pod_set.placement, name)
+            if reason is not None:
+                refused[name] = reason
+        flavors = tuple([name for name in choice.flavors if name not in refused])
+        room = {
+            resource: min([self._most(workload, key_of(name, resource)) for name in flavors], default=0)
+            for resource in resources
+        }
+        compared = tuple([name for name in flavors if name in self._offer.nodes])
+        return _OpenFlavors(choice, resources, flavors, refused, room, compared)
+
+    def _most(self, workload: Workload, key: FlavorResource) -> Amount:
+        """Return the most of the key that the workload could ever get."""
         room = self._bound_of.get(key, UNBOUND).room
         return room if workload.preemptible else min(room, self.effective_min(key))
 
@@ -311,7 +353,7 @@ class FlavorEligibility:
         for resource in resources:
             key = key_of(name, resource)
             requested = pod_set.request[resource]
-            most = self._most(workload, key, requested)
+            most = self._most(workload, key)
             if requested > most:
                 by_min = not workload.preemptible and most == self.effective_min(key)
                 limit = "the min in effect" if by_min else "the most it could get"
@@ -320,23 +362,27 @@ class FlavorEligibility:
         return None
 
 
-@lru_cache(maxsize=1024)
-def _shared(keys: tuple[FlavorResource, ...]) -> tuple[FlavorResource, ...]:
-    """Return one object for equal keys."""
-    return keys
-
-
 def _counted(options: Options) -> CountedAmounts:
     """Return what a workload with these options counts: nothing if one of its pod sets can never start."""
     if not options.could_fit:
         return CountedAmounts((), ())
     if options.together is None:
-        sets = options.sets
-        keys = chain.from_iterable(keys_in(name, each.resources) for each in sets for name in each.flavors)
-        amounts = chain.from_iterable(each.amounts * len(each.flavors) for each in sets)
-        return CountedAmounts(tuple(keys), tuple(amounts))
+        keys = _keys_of_each(tuple([(each.flavors, each.resources) for each in options.sets]))
+        return CountedAmounts(keys, tuple([amount for each in options.sets for amount in each.amounts]))
     pairs = most_of(totals_of_each(options.sets, options.together))
-    return CountedAmounts(tuple([key for key, _ in pairs]), tuple([amount for _, amount in pairs]))
+    return CountedAmounts(_one_each(tuple([key for key, _ in pairs])), tuple([amount for _, amount in pairs]))
+
+
+@lru_cache(maxsize=1024)
+def _keys_of_each(sets: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]) -> tuple[tuple[FlavorResource, ...], ...]:
+    """Return the keys in which each resource of these sets counts; one object for equal sets of flavors, resources."""
+    return tuple([tuple([key_of(name, each) for name in flavors]) for flavors, resources in sets for each in resources])
+
+
+@lru_cache(maxsize=1024)
+def _one_each(keys: tuple[FlavorResource, ...]) -> tuple[tuple[FlavorResource, ...], ...]:
+    """Return each key alone; one object for equal keys."""
+    return tuple([(key,) for key in keys])
 
 
 def keys_of(choice: FlavorSet, flavor: str) -> Counted:

@@ -50,7 +50,7 @@ Bounds = Mapping[str, Bound]
 
 def compute_bounds(tree_index: TreeIndex, key: FlavorResource, runtime: Amount) -> dict[str, Bound]:
     """Return the bounds of every group that has `key`, when root's runtime is `runtime`."""
-    return _resolved(_Column(tree_index, key, {}, set(tree_index.having(key))), runtime).results()
+    return _resolved(_Column(tree_index, key, {}, set(tree_index.having[key])), runtime).results()
 
 
 def revise_bounds(

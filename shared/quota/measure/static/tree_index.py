@@ -66,9 +66,14 @@ class TreeIndex:
             return found
         return root_limits(self.tree[ROOT], key, self.capacity.get(key, 0)) if group == ROOT else UNCOVERED
 
-    def having(self, key: FlavorResource) -> list[str]:
-        """Return the groups that have limits for `key`, parents before children."""
-        return [name for name in self.order if key in self.limits[name]]
+    @cached_property
+    def having(self) -> Mapping[FlavorResource, Sequence[str]]:
+        """key -> the groups that have limits for it."""
+        found: dict[FlavorResource, list[str]] = {}
+        for name, limits in self.limits.items():
+            for key in limits:
+                found.setdefault(key, []).append(name)
+        return found
 
     def is_leaf(self, name: str) -> bool:
         """Return whether the group holds workloads: isParent is false and no group names it as parent."""
