@@ -31,7 +31,7 @@ from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import Quantities
 from shared.quota.decide.waits import Waits
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.tree import ROOT, Preemption
+from shared.quota.model.tree import ROOT, Preemption, WhenCanBorrow
 from shared.quota.model.workload import Workload, WorkloadId
 
 
@@ -159,20 +159,25 @@ class AdmissionPasses:
             return _head(workload, assignments[0].quantities, leaf_usage)
         for each in self._borrowing_candidates(leaf_usage, workload, assignments):
             if each.starts and self._spares_kept(leaf_usage, workload, each):
-                return _head(workload, each.quantities, leaf_usage)
+                head = _head(workload, each.quantities, leaf_usage)
+                return head if self._deferred else head._replace(chosen=each)
         return None
 
     def _borrowing_candidates(
         self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
     ) -> Iterable[Candidate]:
         """Return what is worth trying, best first; nothing where nothing fits."""
-        fitting = (each for each in assignments if self.usage.fits(leaf_usage, each.quantities))
-        first = next(fitting, None)
-        if first is None:
+        fits, group = self.usage.fits, leaf_usage.leaf.group
+        place = next((at for at, each in enumerate(assignments) if fits(leaf_usage, each.quantities)), None)
+        if place is None:
             return ()
-        if self._takes_first(leaf_usage, workload, assignments):
-            return (Candidate(first, entitled=False, starts=True, rank=()),)
-        return self._all_candidates(leaf_usage, workload, assignments)
+        if workload.id in self.inputs.taken_over.may_not_borrow or not _tries_one(leaf_usage, workload, assignments):
+            return self._all_candidates(leaf_usage, workload, assignments)
+        first = assignments[place]
+        for each in (first,) if group.when_can_borrow is WhenCanBorrow.BORROW else assignments[place:]:
+            if leaf_usage.is_entitled(each.quantities, workload) and fits(leaf_usage, each.quantities):
+                return (Candidate(each, entitled=True, starts=True, rank=()),)
+        return (Candidate(first, entitled=False, starts=True, rank=()),)
 
     def _all_candidates(
         self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
@@ -180,18 +185,11 @@ class AdmissionPasses:
         """Return what is worth trying, best first, also what room must be made for."""
         return candidates(self._evaluate(leaf_usage, workload, assignments), leaf_usage.leaf.group)
 
-    def _takes_first(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
-        """Return whether this workload can only borrow, and would do so in the first of these that fits."""
-        if leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT or not workload.preemptible:
-            return False
-        if workload.id in self.inputs.taken_over.may_not_borrow:
-            return False
-        if any(leaf_usage.is_entitled(each.quantities, workload) for each in assignments):
-            return False
-        return borrows_first_fitting(assignments, leaf_usage.leaf.group)
-
     def _try_borrowing(self, queue: LeafQueue, head: QueueHead) -> None:
         leaf_usage, workload = queue.leaf_usage, head.workload
+        if head.chosen is not None and self._still_starts(leaf_usage, workload, head.chosen):
+            self._start(leaf_usage, workload, head.chosen)
+            return
         deferred = self._take_back(workload.id)
         assignments = queue.open_assignments(workload) if not self.block.holds(leaf_usage) else None
         candidates_of = self._all_candidates if deferred else self._borrowing_candidates
@@ -206,6 +204,15 @@ class AdmissionPasses:
             if not self.inputs.snapshot.turns.holders or not self._keep_beside_turns(queue, workload, tried):
                 queue.give_up(workload)
         queue.wait(workload)
+
+    def _still_starts(self, leaf_usage: LeafUsage, workload: Workload, chosen: Candidate) -> bool:
+        """Return whether the workload can start in what was the best for it when it became the head of its leaf.
+
+        Room only shrinks, and nothing else has changed its leaf since: what was better then did not fit, and does not.
+        """
+        if self.block.holds(leaf_usage) or not self.usage.fits(leaf_usage, chosen.quantities):
+            return False
+        return self._spares_kept(leaf_usage, workload, chosen)
 
     def _keep_beside_turns(self, queue: LeafQueue, workload: Workload, tried: Iterable[Candidate]) -> bool:
         """Keep room for a workload that nothing serves now, in the first of these where a turn alone delays that."""
@@ -266,6 +273,13 @@ class AdmissionPasses:
         tier = Tier.ENTITLED if candidate.entitled else Tier.OPPORTUNISTIC
         self.usage.start(leaf_usage, Start(workload, candidate.flavors, tier))
         self.block.hold_others_back(leaf_usage, workload)
+
+
+def _tries_one(leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> bool:
+    """Return whether only one of these is worth trying: the first with room, one to which it is entitled if any."""
+    if leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT or not workload.preemptible:
+        return False
+    return borrows_first_fitting(assignments, leaf_usage.leaf.group)
 
 
 def _head(workload: Workload, quantities: Quantities, leaf_usage: LeafUsage) -> QueueHead:

@@ -23,6 +23,7 @@ from shared.quota.decide.state.steps import (
     LeastNeeds,
     QueueStep,
     StepsBelow,
+    StepsOfKeys,
     first_within,
     is_within,
 )
@@ -73,8 +74,8 @@ class Borrowers:
         """leaf -> the step by which its head was chosen; only leaves that this pass has not changed."""
         self._queues: dict[str, LeafQueue] = {}
         """leaf -> its queue; only leaves whose queue is evaluated."""
-        self._needs: dict[str, list[LeastNeeds]] = {}
-        """parent of leaves -> what the leaves below it that take part need at least."""
+        self._needs: dict[str, list[StepsOfKeys]] = {}
+        """parent of leaves -> what the leaves below it that take part need at least; what fits no more is removed."""
         self._open: dict[str, list[GroupPath]] = {}
         """root or a child of root -> the paths of the parents of leaves below it; one with no room left is removed."""
 
@@ -129,10 +130,13 @@ class Borrowers:
             self._queues[name] = self._queue_of(name)
         return self._queues[name].next_head()
 
-    def _has_room(self, parent: GroupPath, *needs: LeastNeeds) -> bool:
-        """Return whether something of what these leaves need at least is available below their parent."""
+    def _has_room(self, parent: GroupPath, needs: LeastNeeds) -> bool:
+        """Return whether something of these needs is available below the parent.
+
+        Flavors fill up in the order of preference, so the last ones are asked first.
+        """
         room = BelowParent(self._usage, parent)
-        return any(is_within(each.least, room[each.keys]) for own in needs for each in own)
+        return any(is_within(each.least, room[each.keys]) for each in reversed(needs))
 
     def _head_at(self, name: str, step: QueueStep) -> QueueHead:
         self._steps[name] = step
@@ -146,17 +150,23 @@ class Borrowers:
             found = self._needs[parent[0]] = []
             for group in {ROOT, *parent[-2:]}:
                 self._open.setdefault(group, []).append(parent)
-        found.append(needs)
+        found.extend(needs)
 
     def is_out(self, group: str) -> bool:
         """Return whether nothing fits any more below root, or below this child of root that is not a leaf.
 
-        Each parent of leaves is removed once: in a whole pass that is one check for each, and one for each call.
+        What fits no more is removed once: in a whole pass that is one check for each, and one for each call.
         """
         parents = self._open[group]
-        while parents and not self._has_room(parents[-1], *self._needs[parents[-1][0]]):
+        while parents:
+            path = parents[-1]
+            needs, room = self._needs[path[0]], BelowParent(self._usage, path)
+            while needs and not is_within(needs[-1].least, room[needs[-1].keys]):
+                needs.pop()
+            if needs:
+                return False
             parents.pop()
-        return not parents
+        return True
 
     def take_turn(self, head: QueueHead, try_head: TryHead) -> QueueHead | None:
         """Try the best head; return the next head of its leaf.

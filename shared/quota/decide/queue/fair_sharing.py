@@ -11,6 +11,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from shared.quota.decide.state.flavor_assignment import Candidate
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupPath, Keys
 from shared.quota.measure.group_usage import NO_NUMBERS
@@ -35,6 +36,8 @@ class QueueHead(NamedTuple):
     """The names from its leaf up to root."""
     beyond_min: bool
     """Whether it takes its leaf's used beyond effectiveMin."""
+    chosen: Candidate | None = None
+    """The assignment that stays the best for it as long as it fits; None: all are evaluated again at its turn."""
 
 
 class Unopened(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, assignments_of, without_flavors
@@ -25,7 +25,7 @@ LeastAmounts = Mapping[Keys, tuple[Amount, ...]]
 class EquivalenceClass:
     """What the workloads of one class can take; all have one priority, or none is preemptible. Compared by identity."""
 
-    __slots__ = ("_flavors", "_least", "assignments", "example", "is_simple", "options")
+    __slots__ = ("_flavors", "assignments", "example", "is_simple", "options")
 
     def __init__(self, options: Options, assignments: Assignments | None, example: Workload) -> None:
         self.options = options
@@ -34,11 +34,9 @@ class EquivalenceClass:
         """None: it could never start."""
         self.example = example
         """One of its workloads, which may be gone."""
-        several = assignments is not None and len(assignments) > 1
-        self.is_simple = not several or all(len(each.options) == 1 for each in assignments or ())
+        self.is_simple = assignments is None or len(assignments) == 1 or len(assignments[0].options) == 1
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self._flavors: frozenset[str] | None = None
-        self._least: LeastAmounts | None = None
 
     @property
     def flavors(self) -> frozenset[str]:
@@ -46,13 +44,6 @@ class EquivalenceClass:
         if self._flavors is None:
             self._flavors = frozenset([option.flavor for each in self.assignments or () for option in each.options])
         return self._flavors
-
-    @property
-    def least(self) -> LeastAmounts:
-        """The least amounts, for each set of keys that some assignment takes."""
-        if self._least is None:
-            self._least = _least(_in_order(each) for each in self.assignments or ())
-        return self._least
 
 
 class KnownClasses:
@@ -108,8 +99,7 @@ class KnownClasses:
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
         if self._fresh:
-            fresh = chain.from_iterable(map(methodcaller("items"), map(attrgetter("least"), self._fresh)))
-            self._smallest = _least(chain(self._smallest.items(), fresh))
+            self._smallest = _least(chain(self._smallest.items(), _least_of(self._fresh)))
             self._flavors.update(map(attrgetter("flavor"), chain.from_iterable(self._smallest)))
             self._fresh = []
         return self._smallest
@@ -175,6 +165,23 @@ class EquivalenceClasses:
     def class_of(self, workload: Workload) -> EquivalenceClass:
         """Return the class of this pending workload, or of any other that would wait here."""
         return self.known.by_workload.get(id(workload)) or self.known.find(workload, self.leaf)
+
+
+def _least_of(classes: Iterable[EquivalenceClass]) -> Iterator[tuple[Keys, tuple[Amount, ...]]]:
+    """Yield the least amounts of these classes, for each set of keys that some assignment takes.
+
+    Classes of one set of resources mostly have the same flavors: their amounts are compared once for all of these.
+    """
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[Amount, ...]]] = {}
+    for each in classes:
+        sets = each.options.sets
+        if len(sets) == 1 and each.options.together is None:
+            alike.setdefault((sets[0].flavors, sets[0].resources), []).append(sets[0].amounts)
+        else:
+            yield from map(_in_order, each.assignments or ())
+    for (flavors, resources), amounts in alike.items():
+        least = amounts[0] if len(amounts) == 1 else tuple(map(min, *amounts))
+        yield from ((keys_in(flavor, resources), least) for flavor in flavors)
 
 
 def _in_order(assignment: FlavorAssignment) -> tuple[Keys, tuple[Amount, ...]]:

@@ -211,10 +211,13 @@ def with_other_plans(found: Iterable[Candidate]) -> Iterator[tuple[Candidate, Se
 
 
 def borrows_first_fitting(assignments: Assignments, group: Group) -> bool:
-    """Return whether a workload that is entitled to none of these tries only the first that fits."""
+    """Return whether a workload that is entitled to none of these tries only the first that fits.
+
+    All of them have one choice for each set.
+    """
     if group.when_can_borrow is WhenCanBorrow.BORROW:
         return group.when_can_reclaim is not WhenCanReclaim.RECLAIM
-    return len(assignments) == 1 or all(len(each.options) == 1 for each in assignments)
+    return len(assignments) == 1 or len(assignments[0].options) == 1
 
 
 def borrowing_order(
@@ -231,7 +234,11 @@ def borrowing_order(
 
 
 def _best_start(evaluation: Iterable[Candidate], borrow: WhenCanBorrow) -> Candidate | None:
-    starting = (each for each in evaluation if each.starts)
-    if borrow is WhenCanBorrow.TRY_NEXT_FLAVOR:
-        return min(starting, key=lambda each: each.rank, default=None)
-    return next(starting, None)
+    """Return the first that starts; with TryNextFlavor the one that borrows least."""
+    best: Candidate | None = None
+    for each in evaluation:
+        if each.starts and (best is None or each.rank < best.rank):
+            best = each
+            if borrow is WhenCanBorrow.BORROW or (each.entitled and len(each.rank) == 1):
+                break  # of a single set, the first that borrows nothing is the best
+    return best
