@@ -2,8 +2,8 @@
 
 import json
 import time
-from datetime import datetime
-from itertools import pairwise
+from datetime import datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +15,8 @@ from tests.reconciler.reconciler_process import Quotree, eviction_of, finished, 
 from tests.recordings import is_recorded
 
 LONG = 240.0
+AT_ONCE = timedelta(seconds=1)
+"""So long a loaded machine may hold up the leader between two looks: what it decided then comes in either order."""
 
 
 def replayed(folder: Path) -> list[dict[str, Any]]:
@@ -76,7 +78,12 @@ def test_every_start_and_eviction_of_a_crowded_run_comes_again_in_the_same_order
     assert recorded.keys() == again.keys()
     assert len(recorded) > 40, "nothing was evicted"
     in_order = sorted((at, again[event]) for event, at in recorded.items())
-    assert all(first[1] <= second[1] for first, second in pairwise(in_order))
+    exchanged = [
+        (first, second)
+        for first, second in combinations(in_order, 2)
+        if second[0] - first[0] > AT_ONCE and first[1] > second[1]
+    ]
+    assert exchanged == []
 
 
 def test_a_recording_over_a_killed_leader_replays_as_it_was(q: Quotree, tmp_path: Path) -> None:
