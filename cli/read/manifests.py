@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,11 +65,17 @@ class Manifest:
 
     def line_of(self, field: str) -> int:
         """Return the line of `field` (like spec.quotas[0].min), or of the deepest part of it that exists."""
-        try:
-            node = yaml.compose(self.document, Loader=_Loader)
-        except yaml.YAMLError:
-            return self.line
-        return self.line + _deepest_line(node, (*self.at, *_steps(field)))
+        node = _composed(self.document)
+        return self.line if node is None else self.line + _deepest_line(node, (*self.at, *_steps(field)))
+
+
+@lru_cache(maxsize=64)
+def _composed(document: str) -> yaml.Node | None:
+    """Return the nodes of a document, or None; kept, for each of thousands of violations asks for a line in it."""
+    try:
+        return yaml.compose(document, Loader=_Loader)
+    except yaml.YAMLError:
+        return None
 
 
 def read_manifests(paths: Iterable[str]) -> list[Manifest]:

@@ -1,8 +1,10 @@
 """Manifests are read with the place of every object and field, and broken files are named with their line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from cli.read.manifests import Manifest, UnreadableFile, read_manifests
 
@@ -37,6 +39,24 @@ def test_items_of_a_list_are_read_with_their_lines(tmp_path: Path) -> None:
     text = f"apiVersion: v1\nkind: List\nitems:\n{item}"
     (pod,) = read_manifests([_write(tmp_path, "list.yaml", text)])
     assert (pod.label, pod.line_of("metadata.namespace")) == ("Pod/ns/p", 8)
+
+
+def test_lines_of_a_thousand_fields_are_found_in_one_reading_of_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"a{each}" for each in range(1000)]
+    text = GROUP % "a" + "spec:\n" + "".join(f"  {name}: 1\n" for name in names)
+    (group,) = read_manifests([_write(tmp_path, "many.yaml", text)])
+    read: list[str] = []
+    compose = yaml.compose
+
+    def counted(document: str, Loader: Any) -> Any:  # noqa: N803
+        read.append(document)
+        return compose(document, Loader=Loader)
+
+    monkeypatch.setattr(yaml, "compose", counted)
+    lines = [group.line_of(f"spec.{name}") for name in names]
+    assert (lines[1] - lines[0], lines[-1] - lines[0], len(read)) == (1, 999, 1)
 
 
 def test_a_field_path_with_index_and_bracketed_key_leads_to_its_line(tmp_path: Path) -> None:

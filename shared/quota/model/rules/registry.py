@@ -122,7 +122,7 @@ def all_parents(tree: Tree, _context: Context) -> Iterable[str]:
 OWN_RULES: Final = (
     OwnRule(("BadField",), quantities.check_shape, UNREAD),
     OwnRule(("BadName",), names.check_names, NAME | PARENT | QUOTAS),
-    OwnRule(("TooManyEntries",), names.check_counts, QUOTAS | BUDGETS),
+    OwnRule(("TooManyEntries",), names.check_counts, QUOTAS | BUDGETS | frozenset({"order_weights"})),
     OwnRule(("BadQuantity",), quantities.check_quantities, QUOTAS | UNREAD),
     OwnRule(("BadWeight",), queueing.check_order_weights, frozenset({"order_weights"})),
     OwnRule(("MinAboveMax",), quantities.check_min_within_max, QUOTAS),

@@ -7,7 +7,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shared.api.crds.budgets import MAX_BUDGETS
-from shared.api.crds.parts import LABEL_VALUE, MAX_ENTRIES, MAX_KEY, MAX_NAME, MAX_RESOURCES, NAME, RESOURCE_NAME
+from shared.api.crds.parts import (
+    LABEL_VALUE,
+    MAX_ENTRIES,
+    MAX_KEY,
+    MAX_NAME,
+    MAX_RESOURCES,
+    MAX_WEIGHTS,
+    NAME,
+    RESOURCE_NAME,
+)
 from shared.api.names import COUNTS
 from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.flavor import Flavor
@@ -98,7 +107,7 @@ def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
 
 
 def check_counts(group: Group) -> Iterator[Violation]:
-    """At most 64 entries of at most 64 resources, and 16 budgets."""
+    """At most 64 entries of at most 64 resources, 16 budgets, and 200 weights in the order of a leaf."""
     if len(group.quotas) > MAX_ENTRIES:
         message = f"has {len(group.quotas)} entries, at most {MAX_ENTRIES} are allowed; take some out"
         yield Violation("TooManyEntries", of_group(group.name), "spec.quotas", message)
@@ -109,6 +118,9 @@ def check_counts(group: Group) -> Iterator[Violation]:
     if len(group.budgets) > MAX_BUDGETS:
         message = f"has {len(group.budgets)} budgets, at most {MAX_BUDGETS} are allowed; take some out"
         yield Violation("TooManyEntries", of_group(group.name), "spec.budgets", message)
+    if len(group.order_weights) > MAX_WEIGHTS:
+        message = f"has {len(group.order_weights)} weights, at most {MAX_WEIGHTS} are allowed; take some out"
+        yield Violation("TooManyEntries", of_group(group.name), "spec.queueing.weights", message)
 
 
 def shortened(text: str) -> str:

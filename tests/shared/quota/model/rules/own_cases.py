@@ -456,6 +456,14 @@ GROUP_CASES = {
         "spec.budgets[1].whenSpent",
         by_schema=True,
     ),
+    "at most 200 weights": Case(
+        "TooManyEntries",
+        {"queueing": {"weights": {f"team-{at}": 1 for at in range(200)}}},
+        {"queueing": {"weights": {f"team-{at}": 1 for at in range(201)}}},
+        "has 201 weights, at most 200 are allowed; take some out",
+        "spec.queueing.weights",
+        by_schema=True,
+    ),
     "at most 16 budgets": Case(
         "TooManyEntries",
         many_budgets(16),
