@@ -104,6 +104,7 @@ class CycleRunner:
                 executor.next_due(now),
             )
             self._set_timer(min(filter(None, moments), default=None))
+            await self._add_up_accounts()
             await self._pause_if_idle(is_idle=not was_changed and executor.begun == begun)
             await self._wake.pause(took)
 
@@ -144,6 +145,20 @@ class CycleRunner:
             self._state.accounts.after(snapshot.world, decided.now, runtime)
         self._reports.show(snapshot, decided, self._decider.cache)
         self._metrics.groups.show(snapshot, decided)
+
+    async def _add_up_accounts(self) -> None:
+        """Go on with the sum of the accounts that is under way: by a slice, and by more while no cycle is requested.
+
+        A start waits for one slice at most, and other tasks run between two.
+        """
+        book = self._state.accounts
+        if book is None or not book.is_adding_up:
+            return
+        while book.add_slice():
+            await asyncio.sleep(0)
+            if self._wake.is_requested:
+                return
+        self._wake.request()  # The statuses are to show it.
 
     async def _set_aside_cause(self, error: Exception, now: datetime) -> None:
         """Set aside the object on which deciding has failed. Raises `error` if none is responsible.

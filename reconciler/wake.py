@@ -31,6 +31,11 @@ class Wake:
         self._came = False
         """Whether one had come before it began."""
 
+    @property
+    def is_requested(self) -> bool:
+        """Whether a cycle is to begin."""
+        return self._requested.is_set()
+
     def request(self) -> None:
         """Run a cycle now."""
         self._note_time()

@@ -42,12 +42,15 @@ class Counted:
         self._leaves = [name for name, group in self.world.tree.groups.items() if not group.is_parent]
         self._made = 0
 
-    def cycle(self) -> tuple[float, float]:
-        """Let one Job end and one come; return the milliseconds before the decision and after it."""
+    def cycle(self) -> tuple[float, float, list[float]]:
+        """Let one Job end and one come; return the milliseconds before the decision, after it, and of each slice."""
         self.now += timedelta(seconds=60 / CYCLES)
         self._change()
         before = timed(lambda: self.book.spent(self.world.tree, self.world, self.now))
-        return before, timed(lambda: self.book.after(self.world, self.now))
+        after, slices = timed(lambda: self.book.after(self.world, self.now)), list[float]()
+        while self.book.is_adding_up:
+            slices.append(timed(self.book.add_slice))
+        return before, after, slices
 
     def _change(self) -> None:
         leaf, others = self._dice.choice(self._leaves), self._dice.choice(self._leaves)
@@ -86,9 +89,11 @@ def report(name: str, world: World, *, budgets: bool) -> None:
     counted = Counted(world, budgets=budgets)
     first = timed(lambda: counted.book.after(counted.world, counted.now))
     cycles = [counted.cycle() for _ in range(CYCLES * MINUTES)]
-    usual = sorted(after for _, after in cycles)[: -MINUTES * 2]
-    before = [each for each, _ in cycles[1:]]
-    sums = max(after for _, after in cycles)
+    usual = sorted(after for _, after, slices in cycles if not slices)
+    before = [each for each, _, _ in cycles[1:]]
+    sums = max(after + sum(slices) for _, after, slices in cycles)
+    at_once = [[after, *slices] for _, after, slices in cycles if slices]
+    longest = max(max(each) for each in at_once[1:] or at_once)
     written = counted.statuses()
     sizes = [len(msgspec.json.encode(each)) for each in written]
     place = f"accounts.{'budgets' if budgets else 'alone'}"
@@ -98,13 +103,16 @@ def report(name: str, world: World, *, budgets: bool) -> None:
         Figure(f"{place}.after", median(usual), "ms"),
         Figure(f"{place}.after.p99", quantiles(usual, n=100)[98], "ms"),
         Figure(f"{place}.minute", sums / 1000, "s"),
+        Figure(f"{place}.longest", longest, "ms"),
+        Figure(f"{place}.slices", median(len(each) - 1 for each in at_once), ""),
         Figure(f"{place}.statuses", len(written), "a minute"),
         Figure(f"{place}.bytes", median(sizes), "bytes"),
         Figure(f"{place}.bytes.largest", max(sizes), "bytes"),
     )
     print(f"{name}: first {first:.0f} ms; a cycle {median(usual):.2f} ms, p99 {quantiles(usual, n=100)[98]:.2f} ms")
     print(f"  before the decision {median(before):.2f} ms, p99 {quantiles(before, n=100)[98]:.2f} ms")
-    print(f"  once a minute {sums:.0f} ms; {len(written)} statuses of {median(sizes):.0f} bytes, at most {max(sizes)}")
+    print(f"  once a minute {sums:.0f} ms, in {median(map(len, at_once)):.0f} pieces of at most {longest:.1f} ms")
+    print(f"  {len(written)} statuses of {median(sizes):.0f} bytes, at most {max(sizes)}")
 
 
 def main() -> None:

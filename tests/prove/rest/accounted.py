@@ -41,6 +41,7 @@ class AccountedLife:
         world, now = cycle.snapshot.world, cycle.snapshot.now
         added_up = milliseconds(self._book.counted_until)
         self._book.after(world, now)
+        self._book.add_slice(1)
         found = {
             (work.key, milliseconds(work.admission.since)): work
             for name, workloads in world.workload_sets.items()
@@ -61,7 +62,9 @@ class AccountedLife:
         if self._last is None:
             return
         world, now = self._last
+        self._book.add_up_rest()
         self._book.after(world, now + timedelta(minutes=2))
+        self._book.add_up_rest()
         until = milliseconds(self._book.counted_until)
         spans = [*self._spans, *((work, self._begun[start], until) for start, work in self._running.items())]
         used = used_by_definition(world.tree, spans, until)

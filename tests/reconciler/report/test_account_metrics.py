@@ -8,19 +8,19 @@ from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account
 from shared.cluster.state.cluster_state import ClusterState
 from shared.cluster.state.observed.projections import GroupStatusRecord
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.run_times import LeafRunTimes
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod
 from shared.quota.model.settings import QuotaSettings
+from tests.account_books import PromptBook
 from tests.builders import running, world
 
 TOTAL = "quotree_group_account_seconds_total"
 HOURS_AGO = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=2)
 
 
-def counting() -> tuple[ClusterState, AccountBook]:
+def counting() -> tuple[ClusterState, PromptBook]:
     """A leader for two hours, that has added up one minute of a Job of 6 units in a group with a min of 4."""
-    book, found = AccountBook(UTC), world("root 8\n  a 4", [running("a", 6, "x", since=HOURS_AGO)])
+    book, found = PromptBook(UTC), world("root 8\n  a 4", [running("a", 6, "x", since=HOURS_AGO)])
     book.start({}, ())
     book.after(found, HOURS_AGO)
     book.after(found, HOURS_AGO + timedelta(seconds=65))

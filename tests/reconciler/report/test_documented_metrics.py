@@ -16,10 +16,10 @@ from shared.kube.events.recorder import EventRecorder
 from shared.kube.metrics import expose_election, expose_events, expose_watches
 from shared.kube.watch.watches import Watches
 from shared.quota.decide.plan import plan
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
 from shared.telemetry import request_observer
+from tests.account_books import PromptBook
 from tests.builders import NOW, world
 from webhook.metrics import WebhookMetrics
 
@@ -51,7 +51,7 @@ def exported() -> set[str]:
     snapshot = measure(world("root 8\n  vision 4"), NOW)
     metrics.groups.show(snapshot, plan(snapshot))
     leading = ClusterState(QuotaSettings())
-    leading.accounts = AccountBook()
+    leading.accounts = PromptBook()
     registry.register(AccountCollector(leading))
     WebhookMetrics(registry)
     VisibilityMetrics(registry)

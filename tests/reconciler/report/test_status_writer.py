@@ -17,9 +17,9 @@ from shared.kube.errors import Conflict, Unavailable
 from shared.kube.resources import Resource
 from shared.kube.watch.cache import Changed
 from shared.quota.decide.plan import plan
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import QuotaSettings
+from tests.account_books import PromptBook
 from tests.builders import NOW, after, pending, running, world
 from tests.shared.kube.servers import until
 
@@ -137,7 +137,7 @@ async def test_first_account_does_not_replace_one_that_was_not_seen() -> None:
     client, state = Guarded(), ClusterState(QuotaSettings())
     writer = StatusWriter(cast("Client", client), state, INTERVAL)
     found = world("root 8\n  vision 4", [running("vision", 2)])
-    seen, book = measure(found, NOW), AccountBook()
+    seen, book = measure(found, NOW), PromptBook()
     book.start({}, ())
     for seconds in (0, 65):
         book.after(found, after(seconds))

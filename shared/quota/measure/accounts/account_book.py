@@ -6,12 +6,13 @@ a leader that goes on from a stored account counts nothing twice, and nothing is
 See docs/specification.md §9.7.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice
 from typing import Final
 
 from shared.api.durations import earlier, later
-from shared.quota.measure.accounts.account_sums import AccountSums, counted_until, courses_of
+from shared.quota.measure.accounts.account_sums import AccountSums, build_courses, counted_until, courses_of
 from shared.quota.measure.accounts.amounts import Accounts, GroupAccount
 from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudgets, unknown
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
@@ -28,6 +29,8 @@ INTERVAL: Final = timedelta(minutes=1)
 """How often amounts are added up."""
 DELAY: Final = timedelta(seconds=5)
 """What is younger is not added up yet: the exact end of a Job is known a moment after its pods are gone."""
+GROUPS_IN_A_SLICE: Final = 50
+"""How many groups one slice of a sum looks at; that takes a few milliseconds."""
 
 
 class AccountBook:
@@ -50,6 +53,10 @@ class AccountBook:
         """When starts ended that are not added up yet: what else such a start leaves goes on from there."""
         self._beside: dict[str, Beside] = {}
         """parent → what it has that its children have not; empty after each sum and edit of the tree."""
+        self._adding: Iterator[None] | None = None
+        """What is left of the sum that is under way."""
+        self._until = self._sums.until
+        """Until when all is added up, or will be by the sum that is under way."""
 
     def finish(self, uid: str, end: datetime) -> None:
         """Set when the Job with this uid finished, before the world in which it is gone is counted."""
@@ -98,7 +105,7 @@ class AccountBook:
         if not self.has_started:
             return None
         budget = None if self.budgets.next_change is None else moment_at(self.budgets.next_change)
-        if not any(leaf.is_active for leaf in self._leaves.values()):
+        if self.is_adding_up or not any(leaf.is_active for leaf in self._leaves.values()):
             return budget
         next_sums = later(moment_at(self._sums.until), INTERVAL + DELAY)
         return next_sums if budget is None else min(budget, next_sums)
@@ -110,6 +117,7 @@ class AccountBook:
         time = milliseconds(now)
         self._count_by(tree, world, time)
         if not self.budgets.follows(tree):
+            self.add_up_rest()
             self.budgets.follow(tree, self.accounts, self._sums.until, time)
             self._anchor(tree)
         if self.budgets.meters:
@@ -117,22 +125,48 @@ class AccountBook:
         return self.budgets.find_spent(time)
 
     def after(self, world: World, now: datetime, runtime: Mapping[FlavorResource, Amount] | None = None) -> None:
-        """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's."""
+        """Count what `world` uses from now on, and until now what the world before used. `runtime`: root's.
+
+        Once a minute a sum begins, of all until a moment that is fixed then: see `add_slice`.
+        """
         time = milliseconds(now)
         self._count_by(world.tree, world, time)
         self._sums.root.observe(runtime or {}, time, is_first=self.begun is None)
         self.begun = time if self.begun is None else self.begun
         self._observe(world, world.tree, time)
-        if self.has_started and now >= later(moment_at(self._sums.until), INTERVAL + DELAY):
-            self._settle(world.tree, milliseconds(earlier(now, DELAY)))
+        is_due = self.has_started and now >= later(moment_at(self._sums.until), INTERVAL + DELAY)
+        if is_due and not self.is_adding_up:
+            self._begin_sum(world.tree, milliseconds(earlier(now, DELAY)))
         self.budgets.look_ahead(time)
+
+    @property
+    def is_adding_up(self) -> bool:
+        """Whether a sum is under way; until its end the accounts stay as they were before it."""
+        return self._adding is not None
+
+    def add_slice(self, most: int = GROUPS_IN_A_SLICE) -> int:
+        """Go on with the sum that is under way, by at most so many groups; return how many.
+
+        A sum looks at each group several times: at what ran in it, how that changed, its budgets, and its account.
+        """
+        looked = 0 if self._adding is None else sum(1 for _ in islice(self._adding, most))
+        if looked < most:
+            self._adding = None
+        return looked
+
+    def add_up_rest(self) -> None:
+        """Add up all that is left of the sum that is under way."""
+        while self.is_adding_up:
+            self.add_slice()
 
     def _count_by(self, tree: Tree, world: World, now: int) -> None:
         """Count by that tree from now on, and until now by the one before, with what is seen of `world` only now."""
         before, self._tree = self._tree, tree
         if before is not None and self.has_started and counts_otherwise(before, tree):
+            self.add_up_rest()
             self._observe(world, before, now)
-            self._settle(before, now)
+            self._begin_sum(before, now)
+            self.add_up_rest()
             self._sums.keep_only(tree)
             self._beside.clear()
             self._anchor(tree)
@@ -164,28 +198,39 @@ class AccountBook:
     def _tell_budgets(self, leaf: str, tree: Tree) -> None:
         fresh = self._leaf(leaf).take_fresh()
         if fresh and self.budgets.meters and tree.reaches_root(leaf):
-            counted = counted_until(leaf, self.accounts)
+            counted = max(counted_until(leaf, self.accounts), self._leaf(leaf).until)
             for group in tree.path(leaf):
                 for each in fresh:
                     self.budgets.observe(group, each.key, max(each.time, counted), each.delta)
 
     def _leaf(self, name: str) -> LeafUse:
-        return self._leaves.setdefault(name, LeafUse(self._sums.until))
+        return self._leaves.setdefault(name, LeafUse(self._until))
 
-    def _settle(self, tree: Tree, until: int) -> None:
-        """Add up all until that moment; a clock that went back adds nothing until it has come forward again."""
-        until = max(until, self._sums.until)
+    def _begin_sum(self, tree: Tree, until: int) -> None:
+        """Begin to add up all until then; a clock that went back adds nothing until it has come forward again."""
+        self._until = max(until, self._sums.until)
         active = self._active(tree)
-        for leaf in active.values():
+        for name, leaf in self._leaves.items():
+            if name not in active:
+                leaf.settle(self._until)
+        self._adding = self._add_up(tree, active, self._until)
+
+    def _add_up(self, tree: Tree, active: Mapping[str, LeafUse], until: int) -> Iterator[None]:
+        """Add up all until that moment; yield between groups.
+
+        What is seen of a leaf after it was closed counts in the next sum, as if it were seen after this one.
+        """
+        closed: dict[str, LeafUse] = {}
+        for name, leaf in active.items():
             leaf.stop_idle(until)
-            leaf.take_fresh()
-        courses = courses_of(tree, active, self.accounts)
-        for name in self.budgets.meters:
-            self.budgets.add_up(name, courses.get(name, {}), until)
-        self.budgets.anchor(courses)
-        self._sums.add_up(tree, courses, active, until)
-        for leaf in self._leaves.values():
-            leaf.settle(until)
+            self._tell_budgets(name, tree)
+            closed[name] = leaf.close(until)
+            yield
+        courses = yield from build_courses(tree, closed, self.accounts)
+        for name in list(self.budgets.meters):
+            self.budgets.add_up(name, until)
+            yield
+        yield from self._sums.add_up(tree, courses, closed, until)
         self._ended = {start: end for start, end in self._ended.items() if end > until}
         self._beside.clear()
 

@@ -3,7 +3,7 @@
 See docs/specification.md §9.7.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import Final
@@ -29,6 +29,8 @@ class AccountSums:
         self.root = RootRuntime()
         self._zone = zone
         self._keep = keep
+        self._draft: dict[str, GroupAccount] = {}
+        """The accounts that are being added up; they take the place of the others all at once."""
 
     def go_on(self, accounts: Accounts) -> None:
         """Go on from stored accounts."""
@@ -40,26 +42,39 @@ class AccountSums:
 
     def add_up(
         self, tree: Tree, courses: Mapping[str, GroupCourses], active: Mapping[str, LeafUse], until: int
-    ) -> None:
-        """Add what each group and leaf used, lost and lent until that moment."""
+    ) -> Iterator[None]:
+        """Add what each group and leaf used, lost and lent until that moment; yield between groups.
+
+        The accounts stay as they are until the end.
+        """
         for name, own in courses.items():
             self._add_borrowed(name, own, until)
+            yield
         for name, leaf in active.items():
             # Since when a leaf is counted holds for all above it, so that each of them is the sum of its children.
             path = tree.path(name)
             self._add_used(path, leaf, until)
             self._add_losses(path, leaf, until)
             self._add_runs(name, leaf, until)
-        lenders = self._add_lent(tree, courses, until)
+            yield
+        lenders: set[str] = set()
+        for parent in courses:
+            lenders |= self._add_lent(tree, courses, parent, until)
+            yield
         for name in courses.keys() | lenders:
-            account = self.accounts[name]
+            account = self._account(name)
             account.until = max(until, account.until or until)
             account.keep_latest(self._keep)
         self.root.settle(until)
         self.until = until
+        self.accounts, self._draft = {**self.accounts, **self._draft}, {}
 
     def _account(self, group: str) -> GroupAccount:
-        return self.accounts.setdefault(group, GroupAccount())
+        draft = self._draft.get(group)
+        if draft is None:
+            known = self.accounts.get(group, GroupAccount())
+            draft = self._draft[group] = known.copy(period_of(known.until or _FAR_PAST, self._zone))
+        return draft
 
     def _since(self, group: str, courses: Iterable[Course]) -> int:
         """Return from when on the group is to be counted."""
@@ -77,7 +92,7 @@ class AccountSums:
             for key, course in courses.items():
                 borrowed = use_areas(course, begin, end).borrowed
                 if borrowed:
-                    self.accounts[group].period(name).account(key).borrowed += borrowed
+                    self._account(group).period(name).account(key).borrowed += borrowed
 
     def _add_used(self, path: Sequence[str], use: LeafUse, until: int) -> None:
         """Add what a leaf used to its account, by namespace too, and to those of all groups above it."""
@@ -91,11 +106,11 @@ class AccountSums:
             for (namespace, key), course in courses.items():
                 used = use_areas(course, begin, end).used
                 if used:
-                    self.accounts[leaf].period(name).add_use_of(namespace, key, used)
+                    self._account(leaf).period(name).add_use_of(namespace, key, used)
                     for group in path:
                         self._account(group).period(name).account(key).used += used
-            if name in self.accounts[leaf].periods:
-                self.accounts[leaf].period(name).keep_largest()
+            if name in self._account(leaf).periods:
+                self._account(leaf).period(name).keep_largest()
 
     def _add_losses(self, path: Sequence[str], use: LeafUse, until: int) -> None:
         since = counted_until(path[0], self.accounts)
@@ -114,19 +129,16 @@ class AccountSums:
             if (account.until or _FAR_PAST) < wait.start <= until:
                 account.run_times = account.run_times.after_wait(wait)
 
-    def _add_lent(self, tree: Tree, courses: Mapping[str, GroupCourses], until: int) -> set[str]:
-        """Add what groups lent to their siblings; return which did."""
+    def _add_lent(self, tree: Tree, courses: Mapping[str, GroupCourses], parent: str, until: int) -> set[str]:
+        """Add what the children of a group lent to their siblings; return which did."""
         lenders: set[str] = set()
-        for parent, keys in courses.items():
-            children = tree.children(parent)
-            if len(children) < 2:
-                continue
-            for key in keys:
-                own = {name: courses[name][key] for name in children if key in courses.get(name, {})}
-                if any(course.peak > course.min for course in own.values()):
-                    idle = {name: _idle(tree, name, key) for name in children if name not in own and name != SYSTEM}
-                    above = self.root.course(key) if parent == ROOT else keys[key]
-                    lenders |= self._add_lent_of({**own, **idle}, above, key, until)
+        children = tree.children(parent)
+        for key in courses[parent] if len(children) > 1 else ():
+            own = {name: courses[name][key] for name in children if key in courses.get(name, {})}
+            if any(course.peak > course.min for course in own.values()):
+                idle = {name: _idle(tree, name, key) for name in children if name not in own and name != SYSTEM}
+                above = self.root.course(key) if parent == ROOT else courses[parent][key]
+                lenders |= self._add_lent_of({**own, **idle}, above, key, until)
         return lenders
 
     def _add_lent_of(self, siblings: Mapping[str, Course], above: Course, key: FlavorResource, until: int) -> set[str]:
@@ -165,6 +177,19 @@ def counted_until(leaf: str, accounts: Accounts) -> int:
 
 def courses_of(tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts) -> dict[str, GroupCourses]:
     """Return what each group with active leaves used, by key: of each leaf, what its account does not have yet."""
+    building = build_courses(tree, active, accounts)
+    while True:
+        try:
+            next(building)
+        except StopIteration as ended:
+            found: dict[str, GroupCourses] = ended.value
+            return found
+
+
+def build_courses(
+    tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts
+) -> Generator[None, None, dict[str, GroupCourses]]:
+    """Return what `courses_of` does; yield between groups."""
     levels: dict[str, dict[FlavorResource, Amount]] = {}
     changes: dict[str, dict[FlavorResource, list[tuple[int, Amount]]]] = {}
     for name, leaf in active.items():
@@ -175,6 +200,7 @@ def courses_of(tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts) ->
                 own[key] = own.get(key, 0) + amount
             for each in leaf.changes:
                 changed.setdefault(each.key, []).append((max(each.time, counted), each.delta))
+        yield
     found: dict[str, GroupCourses] = {}
     for group, own in levels.items():
         limits = limits_of(tree[group], NO_CAPS, {})
@@ -182,6 +208,7 @@ def courses_of(tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts) ->
             key: Course.of(own.get(key, 0), changes[group].get(key, ()), *_promised(limits, key))
             for key in sorted(own.keys() | changes[group].keys())
         }
+        yield
     return found
 
 

@@ -4,7 +4,7 @@ See docs/specification.md §9.7.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
@@ -68,6 +68,11 @@ class PeriodAccount:
     namespaces: dict[str, dict[FlavorResource, Amount]] = field(default_factory=dict)
     """namespace -> key -> used; OTHERS has the rest."""
 
+    def copy(self) -> "PeriodAccount":
+        """Return one that changes by itself."""
+        keys = {key: replace(each, lenders=dict(each.lenders)) for key, each in self.keys.items()}
+        return PeriodAccount(keys, {name: dict(own) for name, own in self.namespaces.items()})
+
     def account(self, key: FlavorResource) -> Account:
         """Return the account of the key; a new one if there is none."""
         return self.keys.setdefault(key, Account())
@@ -100,6 +105,11 @@ class GroupAccount:
     periods: dict[str, PeriodAccount] = field(default_factory=dict)
     run_times: LeafRunTimes = NO_RUN_TIMES
     """How long workloads ran; empty for a group that is no leaf."""
+
+    def copy(self, first: str) -> "GroupAccount":
+        """Return one of which the months from `first` on change by themselves."""
+        periods = {name: each.copy() if name >= first else each for name, each in self.periods.items()}
+        return replace(self, periods=periods)
 
     def period(self, name: str) -> PeriodAccount:
         """Return the account of the month; a new one if there is none."""

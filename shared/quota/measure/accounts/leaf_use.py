@@ -157,6 +157,12 @@ class LeafUse:
             if known.idle_since is not None and known.idle_since <= until:
                 self._stop_idle(known)
 
+    def close(self, until: int) -> "LeafUse":
+        """Return what was seen by now, to be added up until that moment; what is seen later counts from there on."""
+        closed = LeafUse(self.until, dict(self.levels), self.changes, self.losses, self.runs, self.waits)
+        self.settle(until)
+        return closed
+
     def settle(self, until: int) -> None:
         """Forget the changes up to that moment: `levels` has them."""
         self.until = until

@@ -4,15 +4,15 @@ from datetime import UTC
 
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.written_accounts import read_account
+from tests.account_books import PromptBook
 from tests.builders import NOW, after, running, world
 
 JOB = running("a", 2, "x")
 
 
 def test_the_last_piece_is_written_though_nothing_runs_any_more() -> None:
-    book, found = AccountBook(UTC), world("root 8\n  a 4", [JOB])
+    book, found = PromptBook(UTC), world("root 8\n  a 4", [JOB])
     book.start({}, ())
     book.after(found, NOW)
     book.after(found, after(65))
@@ -32,7 +32,7 @@ def test_the_last_piece_is_written_though_nothing_runs_any_more() -> None:
 
 
 def test_a_later_account_is_never_replaced_and_without_a_leader_none_changes() -> None:
-    book, found = AccountBook(UTC), world("root 8\n  a 4", [JOB])
+    book, found = PromptBook(UTC), world("root 8\n  a 4", [JOB])
     book.start({}, ())
     book.after(found, NOW)
     book.after(found, after(65))

@@ -149,13 +149,14 @@ class BudgetBook:
         months = [account.periods[name] for name in known if name >= first]
         return sum(each.used for month in months for own, each in month.keys.items() if key.counts(own))
 
-    def add_up(self, group: str, courses: GroupCourses, until: int) -> None:
+    def add_up(self, group: str, until: int) -> None:
         """Add up what the group used until then; when a budget was spent is found before, from single changes."""
         meters = self.meters.get(group, {})
         for budget in self._tree[group].budgets if self._tree is not None and meters else ():
             meters[budget.key].when_reached(budget.amount, until)
-        for key, meter in meters.items():
-            meter.add_up(_course(key, courses), until)
+        for meter in meters.values():
+            meter.add_up(until)
+        self._changed.add(group)
 
     def anchor(self, courses: Mapping[str, GroupCourses]) -> None:
         """Set how use goes on in every group with a budget."""

@@ -62,14 +62,17 @@ class BudgetMeter:
         """What is used in a millisecond now."""
         return self._growth.rate
 
-    def add_up(self, course: Course, until: int) -> None:
-        """Add what was used until then; in a new period nothing of the one before is kept."""
+    def add_up(self, until: int) -> None:
+        """Add up what was used until then; in a new period nothing of the one before is kept."""
+        course = Course.of(self._level, self._changes)
         if until >= self.span.until:
             self.span = span_of(self.key, until)
             self.used, self.counted_since = 0, self.span.since
         begin = max(self.until, self.counted_since)
         self.used += use_areas(course, begin, max(begin, until)).used
         self.until = max(begin, until)
+        level = self._level + sum(delta for time, delta in self._changes if time <= self.until)
+        self.anchor(level, [(time, delta) for time, delta in self._changes if time > self.until])
 
     def anchor(self, level: Amount, changes: Iterable[tuple[int, Amount]]) -> None:
         """Set how use goes on from `until`: changes before that count from there on."""

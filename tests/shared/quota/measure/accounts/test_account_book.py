@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from shared.quota.measure.accounts.account_book import DELAY, AccountBook
+from shared.quota.measure.accounts.account_book import DELAY, GROUPS_IN_A_SLICE, AccountBook
 from shared.quota.measure.accounts.amounts import MAX_NAMESPACES, OTHERS, Account, GroupAccount
 from shared.quota.measure.accounts.leaf_use import EndedUse
 from shared.quota.measure.accounts.parents import beside_children, with_parents
@@ -16,6 +16,7 @@ from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 from shared.resources import Amount, FlavorResource
+from tests.account_books import PromptBook
 from tests.builders import NOW, after, evicting, pending, running, world
 from tests.trees import KEY, tree
 
@@ -27,8 +28,8 @@ def account(book: AccountBook, group: str, month: str = MONTH) -> Account:
     return book.accounts.get(group, GroupAccount()).period(month).account(KEY)
 
 
-def new_book() -> AccountBook:
-    book = AccountBook(UTC, keep=3)
+def new_book() -> PromptBook:
+    book = PromptBook(UTC, keep=3)
     book.start({}, ())
     return book
 
@@ -102,7 +103,7 @@ def test_what_was_used_before_an_eviction_is_lost_and_its_pods_count_until_they_
 
 
 def test_what_is_evicted_at_its_start_leaves_no_amounts() -> None:
-    book, start = AccountBook(UTC, keep=3), milliseconds(NOW)
+    book, start = PromptBook(UTC, keep=3), milliseconds(NOW)
     book.after(world(TREE, []), NOW)
     book.start({}, [EndedUse("a", "ns", ("x", start), {KEY: 2}, end=start, evicted=start)])
     closed(book, world(TREE, []), 10)
@@ -209,10 +210,15 @@ def use_of(workload: Workload) -> Mapping[FlavorResource, Amount]:
     return {KEY: workload.request["gpu"]}
 
 
+@pytest.mark.parametrize("slices", [None, 4, 1], ids=["whole sums", "slices of four groups", "slices of one group"])
 @pytest.mark.parametrize("seed", range(30))
-def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) -> None:
-    """Leaders are killed between writes of single groups; the next one knows the objects and what is stored."""
+def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int, slices: int | None) -> None:
+    """Leaders are killed between writes of single groups; the next one knows the objects and what is stored.
+
+    With slices, Jobs come and end, and statuses are written, while a sum is under way.
+    """
     dice = Random(seed)
+    kind = PromptBook if slices is None else AccountBook
     jobs = [
         running(dice.choice("abc"), dice.randint(1, 5), f"x{number}", since=after(dice.randint(0, 900) + 0.25))
         for number in range(25)
@@ -221,13 +227,14 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) ->
     spans = {job.uid: (since_of(job), max(since_of(job) + 5_000, milliseconds(ends[job.uid]))) for job in jobs}
     ends = {uid: moment_at(end) for uid, (_, end) in spans.items()}
     stored: dict[str, GroupAccount] = {}
-    book, found = new_book(), world(TREE, [])
+    book, found = kind(UTC, keep=3), world(TREE, [])
+    book.start({}, ())
     beside = {name: beside_children(found.tree, {}, name) for name in ("root", "p")}
     for second in range(0, 1700, 3):
         now, time = after(second), milliseconds(after(second))
         runs = {job.id: job for job in jobs if spans[job.uid][0] <= time < spans[job.uid][1]}
         if dice.random() < 0.03:
-            book = AccountBook(UTC, keep=3)
+            book = kind(UTC, keep=3)
             found = world(TREE, runs.values())
             gone = [job for job in jobs if spans[job.uid][1] <= time]
             book.after(found, now)
@@ -240,15 +247,65 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int) ->
             lost = [(known[each], None) for each in known.keys() - runs.keys()]
             found = found.with_changes([*lost, *((None, runs[each]) for each in runs.keys() - known.keys())])
         book.after(found, now)
+        book.add_slice(slices or 1)
         for name in book.accounts:
             if dice.random() < 0.5:
                 stored[name] = deepcopy(book.accounts[name])
                 beside.update((name, each) for each in [book.beside(name)] if each is not None)
-    closed(book, found, 1800 + DELAY.total_seconds())
+    book.add_up_rest()
+    closed(book, found, 1800 + DELAY.total_seconds()).add_up_rest()
     for group, leaves in {"a": "a", "b": "b", "c": "c", "p": "ab", "root": "abc"}.items():
         own = [job for job in jobs if job.group in leaves]
         expected = sum(job.request["gpu"] * (spans[job.uid][1] - spans[job.uid][0]) for job in own)
         assert account(book, group).used == expected, group
+
+
+def many_leaves(number: int) -> tuple[AccountBook, World]:
+    """A book with a sum under way, of so many leaves in each of which a Job has run for a minute."""
+    names = [f"leaf-{each}" for each in range(number)]
+    book, found = AccountBook(UTC, keep=3), world("root 999\n" + "\n".join(f"  {name} 1" for name in names), [])
+    book.start({}, ())
+    found = found.with_changes([(None, running(name, 2, f"x-{name}")) for name in names])
+    book.after(found, NOW)
+    book.after(found, after(65))
+    book.add_up_rest()
+    book.after(found, after(130))
+    return book, found
+
+
+def test_one_slice_of_a_sum_looks_at_so_many_groups() -> None:
+    """So no start waits for the accounts of all groups, however many there are."""
+    book, found = many_leaves(120)
+    before = deepcopy(book.accounts)
+    looked = []
+    while book.is_adding_up:
+        assert book.accounts == before
+        looked.append(book.add_slice())
+    assert max(looked) == GROUPS_IN_A_SLICE
+    assert 3 * 121 <= sum(looked) <= 7 * 121
+    assert {account(book, name).used for name in found.tree.children("root")} == {2 * 125_000}
+    assert account(book, "root").used == 2 * 125_000 * 120
+
+
+def test_no_sum_begins_and_none_is_due_while_one_is_under_way() -> None:
+    book, found = many_leaves(120)
+    book.add_slice()
+    book.after(found, after(500))
+    assert (book.is_adding_up, book.next_change) == (True, None)
+    book.add_up_rest()
+    assert (account(book, "root").used, book.counted_until) == (2 * 125_000 * 120, after(125))
+    book.after(found, after(500))
+    book.add_up_rest()
+    assert (account(book, "root").used, book.counted_until) == (2 * 495_000 * 120, after(495))
+
+
+def test_an_edit_of_the_tree_ends_the_sum_that_is_under_way_by_the_tree_before() -> None:
+    book, found = many_leaves(120)
+    book.add_slice()
+    lines = "\n".join(f"  leaf-{each} {2 if each else 1}" for each in range(120))
+    book.after(replace(found, tree=tree("root 999\n" + lines)), after(131))
+    assert not book.is_adding_up
+    assert [account(book, name).borrowed for name in ("leaf-0", "leaf-1")] == [131_000, 131_000]
 
 
 def since_of(job: Workload) -> int:

@@ -10,7 +10,6 @@ import pytest
 
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
 from shared.quota.measure.accounts.budgets.written import known_with_account, read_known, spent_as_shown, used_as_shown
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
@@ -19,6 +18,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Override, Tree
+from tests.account_books import PromptBook
 from tests.builders import NOW, after, evicting, running, world
 from tests.shared.quota.measure.accounts.test_sums import with_other_jobs
 from tests.shared.quota.measure.random_worlds import random_world
@@ -41,8 +41,8 @@ def with_budgets_at(text: str, **groups: Budget) -> Tree:
     return found
 
 
-def started(status: QuotaGroupStatus | None = None, group: str = "p") -> AccountBook:
-    book = AccountBook(UTC, keep=3)
+def started(status: QuotaGroupStatus | None = None, group: str = "p") -> PromptBook:
+    book = PromptBook(UTC, keep=3)
     if status is None:
         book.start({}, (), {})
     else:
@@ -52,7 +52,7 @@ def started(status: QuotaGroupStatus | None = None, group: str = "p") -> Account
     return book
 
 
-def spent_at(book: AccountBook, found: World, seconds: float) -> list[tuple[str, int]]:
+def spent_at(book: PromptBook, found: World, seconds: float) -> list[tuple[str, int]]:
     """What is spent then, as one cycle judges it: (group, milliseconds after NOW)."""
     spent = book.spent(found.tree, found, after(seconds))
     book.after(found, after(seconds))
@@ -102,7 +102,7 @@ def test_a_budget_goes_on_from_what_the_children_used_though_its_own_status_was_
     spent_at(first, found.with_changes([(job, None)]), 90)
     spent_at(first, found.with_changes([(job, None)]), 132)
     known = known_with_account(shown, first.accounts["p"])
-    second = AccountBook(UTC, keep=3)
+    second = PromptBook(UTC, keep=3)
     second.start(first.accounts, (), {"p": known})
     spent_at(second, found.with_changes([(job, None)]), 200)
     [use] = second.budgets.shown["p"]
@@ -110,7 +110,7 @@ def test_a_budget_goes_on_from_what_the_children_used_though_its_own_status_was_
     assert read_known(shown)[use.budget.key].used == 3 * 61_000
 
 
-def written(book: AccountBook, found: World, shown: QuotaGroupStatus, seconds: float) -> QuotaGroupStatus:
+def written(book: PromptBook, found: World, shown: QuotaGroupStatus, seconds: float) -> QuotaGroupStatus:
     status = QuotaGroupStatus(observed_generation=1)
     status = with_account(status, "p", shown, accounted_until("p", book, shown), book)
     return with_budgets(status, found.tree["p"], shown, book, after(seconds))
@@ -118,7 +118,7 @@ def written(book: AccountBook, found: World, shown: QuotaGroupStatus, seconds: f
 
 def test_leader_that_knows_nothing_yet_starts_nothing_where_a_budget_binds() -> None:
     found = World.of(with_budgets_at(DRAWN, p=budget(90), c=budget(90, WhenSpent.WARN)))
-    book = AccountBook(UTC, keep=3)
+    book = PromptBook(UTC, keep=3)
     assert book.spent(found.tree, found, NOW) == {"p": (SpentBudget(budget(90), None, None),)}
 
 
@@ -233,7 +233,7 @@ def test_budget_of_a_month_has_the_amount_of_the_account(seed: int) -> None:
     dice = Random(seed)
     found, now = random_world(dice), NOW - timedelta(minutes=10)
     found = replace(found, tree=budgeted(found.tree, found.tree.groups))
-    book = AccountBook(UTC, keep=36)
+    book = PromptBook(UTC, keep=36)
     book.start({}, ())
     for step in range(30):
         book.spent(found.tree, found, now)
@@ -257,14 +257,14 @@ def budgeted(found: Tree, names: Iterable[str]) -> Tree:
     return found
 
 
-def next_leader(book: AccountBook, found: World, now: datetime) -> AccountBook:
+def next_leader(book: PromptBook, found: World, now: datetime) -> PromptBook:
     """Go on from what the statuses would show."""
     shown = QuotaGroupStatus()
     known = {
         name: read_known(with_budgets(status_of(book.accounts.get(name)), group, shown, book, now))
         for name, group in found.tree.groups.items()
     }
-    after = AccountBook(UTC, keep=36)
+    after = PromptBook(UTC, keep=36)
     after.start(dict(book.accounts), (), known)
     after.spent(found.tree, found, now)
     return after
@@ -275,7 +275,7 @@ def status_of(account: GroupAccount | None) -> QuotaGroupStatus:
     return QuotaGroupStatus(accounted_until=NOW if until is None else moment_at(until))
 
 
-def assert_same_amounts(book: AccountBook, now: datetime) -> None:
+def assert_same_amounts(book: PromptBook, now: datetime) -> None:
     compared = 0
     for name, meters in book.budgets.meters.items():
         account = book.accounts.get(name, GroupAccount())

@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from shared.api.quotagroup import BesideChildrenStatus, QuotaGroupStatus
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.parents import Beside, beside_children, name_of_children, with_parents
 from shared.quota.measure.accounts.written_accounts import read_accounts, write_account, write_beside
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.tree import Tree
 from shared.resources import Amount
+from tests.account_books import PromptBook
 from tests.builders import after, running
 from tests.trees import KEY, tree
 
@@ -96,12 +96,12 @@ def test_children_add_up_to_root_though_leaders_end_between_writes_and_what_ende
     dice = Random(seed)
     found = World.of(drawn(TREE))
     stored: dict[str, QuotaGroupStatus] = {}
-    book = AccountBook(UTC, keep=3)
+    book = PromptBook(UTC, keep=3)
     book.start({}, ())
     for second in range(0, 2000, 7):
         now = after(second)
         if dice.random() < 0.04:
-            book = AccountBook(UTC, keep=3)
+            book = PromptBook(UTC, keep=3)
             book.after(found, now)
             book.start(read_accounts(found.tree, stored), ())
         is_edited = dice.random() < 0.02
@@ -128,7 +128,7 @@ def with_other_jobs(dice: Random, found: World, second: int) -> World:
     )
 
 
-def written(book: AccountBook, name: str) -> QuotaGroupStatus:
+def written(book: PromptBook, name: str) -> QuotaGroupStatus:
     periods, until = write_account(book.accounts.get(name, GroupAccount()))
     beside = book.beside(name)
     kept = BesideChildrenStatus() if beside is None else write_beside(beside)

@@ -10,7 +10,6 @@ from shared.api.crds.quotagroup import MAX_RUNS as STORED_RUNS
 from shared.api.crds.quotagroup import MAX_SERIES as STORED_SERIES
 from shared.api.owner_settings import OwnRunTime
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.leaf_use import EndedUse
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import (
@@ -27,6 +26,7 @@ from shared.quota.measure.accounts.run_times import (
 from shared.quota.measure.accounts.written_accounts import read_run_times, run_times_of, write_run_times
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Workload
+from tests.account_books import PromptBook
 from tests.builders import NOW, after, evicting, pending, running, world
 
 ARRIVALS = (
@@ -36,8 +36,8 @@ TREE = "root 16\n  p 8\n    a 8"
 HOUR = timedelta(hours=1)
 
 
-def new_book() -> AccountBook:
-    book = AccountBook(UTC)
+def new_book() -> PromptBook:
+    book = PromptBook(UTC)
     book.start({}, ())
     return book
 
@@ -47,7 +47,7 @@ def seconds(after_now: float) -> int:
     return milliseconds(after(after_now)) // 1000
 
 
-def end(book: AccountBook, found: World, workload: Workload, at: float, *, finished: bool = True) -> World:
+def end(book: PromptBook, found: World, workload: Workload, at: float, *, finished: bool = True) -> World:
     """The workload ends then, and all is added up."""
     if finished:
         book.finish(workload.uid, after(at))
@@ -97,7 +97,7 @@ def test_new_leader_goes_on_and_counts_no_run_twice() -> None:
     run = EndedRun("y", milliseconds(after(300)), 10_000)
     missed = EndedUse("a", "ns", ("y", milliseconds(after(290))), {}, milliseconds(after(300)), run=run)
     known = EndedUse("a", "ns", ("x", milliseconds(NOW)), {}, milliseconds(after(60)), run=run._replace(end=0))
-    second = AccountBook(UTC)
+    second = PromptBook(UTC)
     second.start(first.accounts, [known, missed])
     second.after(empty, after(400))
     second.after(empty, after(470))

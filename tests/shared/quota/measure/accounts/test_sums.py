@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import Account, GroupAccount
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.tree import SYSTEM
 from shared.resources import FlavorResource
+from tests.account_books import PromptBook
 from tests.builders import NOW
 from tests.shared.quota.measure.random_worlds import KEYS, random_job, random_world
 
@@ -27,7 +27,7 @@ def with_other_jobs(dice: Random, world: World, step: int) -> World:
     )
 
 
-def account(book: AccountBook, group: str, month: str, key: FlavorResource) -> Account:
+def account(book: PromptBook, group: str, month: str, key: FlavorResource) -> Account:
     return book.accounts.get(group, GroupAccount()).period(month).account(key)
 
 
@@ -35,7 +35,7 @@ def account(book: AccountBook, group: str, month: str, key: FlavorResource) -> A
 def test_children_add_up_to_their_parent(seed: int) -> None:
     dice = Random(seed)
     world, now = random_world(dice), NOW - timedelta(minutes=20)
-    book = AccountBook(ZoneInfo("Europe/Berlin"), keep=36)
+    book = PromptBook(ZoneInfo("Europe/Berlin"), keep=36)
     book.start({}, ())
     for step in range(40):
         book.after(world, now)

@@ -4,13 +4,13 @@ from datetime import UTC, timedelta
 
 from shared.api.crds.quotagroup import MAX_WAITS as STORED_WAITS
 from shared.api.quotagroup import QuotaGroupStatus
-from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.accounts.amounts import GroupAccount
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.accounts.run_times import MAX_WAITS, NO_RUN_TIMES, EndedRun, LeafRunTimes
 from shared.quota.measure.accounts.waits import MAX_FORESEEN, EndedWait, ForeseenWait, ForeseenWaits
 from shared.quota.measure.accounts.written_accounts import read_run_times, run_times_of, write_run_times
 from shared.quota.model.workload import Workload
+from tests.account_books import PromptBook
 from tests.builders import NOW, after, pending, running, world
 
 TREE = "root 16\n  p 8\n    a 8"
@@ -24,14 +24,14 @@ def started(workload: Workload, at: float) -> Workload:
     return running(workload.group, 1, workload.key.partition("/")[2], since=after(at))
 
 
-def book_of(*workloads: Workload) -> AccountBook:
-    book = AccountBook(UTC)
+def book_of(*workloads: Workload) -> PromptBook:
+    book = PromptBook(UTC)
     book.start({}, ())
     book.after(world(TREE, workloads), NOW)
     return book
 
 
-def add_up(book: AccountBook, at: float, *workloads: Workload) -> LeafRunTimes:
+def add_up(book: PromptBook, at: float, *workloads: Workload) -> LeafRunTimes:
     """All is added up some time after the workloads are as they are from that moment on."""
     found = world(TREE, workloads)
     book.after(found, after(at))
