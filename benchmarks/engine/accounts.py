@@ -20,6 +20,7 @@ from benchmarks.engine.measuring import large_world
 from benchmarks.results.figures import Figure, record
 from shared.api.quotagroup import QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
+from shared.kube.watch.memory import freeze_memory
 from shared.quota.measure.accounts.account_book import AccountBook
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, WhenSpent
@@ -120,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.accounts")
     parser.add_argument("--jobs", type=int, default=100_000)
     world = large_world(parser.parse_args().jobs)
+    freeze_memory()  # as the reconciler does
     report("accounts", world, budgets=False)
     report("with budgets", world, budgets=True)
 
