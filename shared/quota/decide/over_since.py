@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 
-from shared.quota.decide.identity import changed_names
+from shared.quota.measure.identity import changed_names
 from shared.quota.measure.inputs.world import OverSince
 from shared.resources import FlavorResource
 
@@ -30,7 +30,7 @@ class OverSinceCache:
 
         `over`: what the numbers say; `exceptions`: what replaces it for some groups.
         """
-        changed = changed_names(over, self._over) | (self._over.keys() - over.keys())
+        changed = changed_names(over, self._over)
         if given is self._since or (given is self._given and now == self._now):
             since = self._revised(given, over, exceptions, {*changed, *self._exceptions, *exceptions}, now)
         else:

@@ -20,7 +20,6 @@ from typing import Final
 
 from shared.quota.decide.admission import AdmissionPasses
 from shared.quota.decide.decisions import EvictionRule
-from shared.quota.decide.identity import changed_names
 from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.drain import stop_and_give_up
 from shared.quota.decide.reclaim.fill_back import fill_back
@@ -37,6 +36,7 @@ from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.waits import Waits
+from shared.quota.measure.identity import changed_names
 from shared.quota.model.workload import Workload, WorkloadId
 
 MOST_TRIALS: Final = 4
@@ -153,7 +153,8 @@ def _start_entitled(inputs: RoundInput) -> Round:
         excesses(usage, cache.beyond(inputs.snapshot.world.tree)),
         key=lambda excess: excess.rule is EvictionRule.CAPACITY,
     )
-    delays = EvictionDelays(find_over(usage, cache, claims, over), ignored=bool(inputs.taken_over.trial))
+    is_trial = bool(inputs.taken_over.trial)  # which no delay keeps from evicting: since when does not matter
+    delays = EvictionDelays({} if is_trial else find_over(usage, cache, claims, over), ignored=is_trial)
     for _, of_group in groupby(over, key=lambda excess: (excess.group, excess.rule)):
         lower_excess(usage, evictions, waits, delays, tuple(of_group))
     planner = ReclaimPlanner(usage, evictions, claim_steps, waits, delays)

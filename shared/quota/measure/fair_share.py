@@ -10,6 +10,7 @@ See docs/specification.md §3.7 and §3.8.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from shared.quota.measure.group_usage import Numbers
@@ -33,6 +34,9 @@ class Sibling(NamedTuple):
     """What it gets at least, after the floors of all, while it has a turn; at most one sibling has one. 0: none."""
 
 
+_BY_NAME: Final = attrgetter("name")
+
+
 class DivisionSteps(NamedTuple):
     """How a division comes about: what each sibling gets before the rounds, and in each round; they add up.
 
@@ -54,12 +58,12 @@ def divide(runtime: Amount, siblings: Iterable[Sibling]) -> dict[str, Amount]:
     Floors 2, 1, 0 leave 7. Round 1 deals 1, 2, 3 (of 1.17, 2.33, 3.5) and the unit that remains to c, the
     largest remainder. b is bound by 2, so 1 is left: round 2 deals it to c (0.75 against 0.25). Result 3, 2, 5.
     """
-    return _divide_by_turn(runtime, sorted(siblings, key=lambda sibling: sibling.name))
+    return _divide_by_turn(runtime, sorted(siblings, key=_BY_NAME))
 
 
 def divide_in_steps(runtime: Amount, siblings: Iterable[Sibling]) -> DivisionSteps:
     """Return the steps of `divide`."""
-    ordered = sorted(siblings, key=lambda sibling: sibling.name)
+    ordered = sorted(siblings, key=_BY_NAME)
     holder = _holder(runtime, ordered)
     if holder is not None:
         others = [sibling for sibling in ordered if sibling is not holder]

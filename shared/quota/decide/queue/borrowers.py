@@ -19,7 +19,6 @@ from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.steps import (
-    KeyAmounts,
     LeastNeeds,
     QueueStep,
     StepsBelow,
@@ -30,13 +29,14 @@ from shared.quota.decide.state.steps import (
 from shared.quota.decide.state.usage import GroupPath, Keys
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import WorkloadId
+from shared.resources import Amount, FlavorResource
 
 TryHead = Callable[[LeafQueue, QueueHead], None]
 """Starts the head of this queue, or lets it wait."""
 
 
-class BelowParent(dict[Keys, KeyAmounts]):
-    """keys -> how much of each is available below one parent, in their order; computed when first requested."""
+class BelowParent(dict[FlavorResource, Amount]):
+    """key -> how much of it is available below one parent; computed when first requested."""
 
     __slots__ = ("_path", "_usage")
 
@@ -44,8 +44,8 @@ class BelowParent(dict[Keys, KeyAmounts]):
         self._usage = usage
         self._path = path
 
-    def __missing__(self, keys: Keys) -> KeyAmounts:
-        found = self[keys] = tuple([self._usage.available(self._path, key) for key in keys])
+    def __missing__(self, key: FlavorResource) -> Amount:
+        found = self[key] = self._usage.available(self._path, key)
         return found
 
 
@@ -84,9 +84,8 @@ class Borrowers:
         cache = self._inputs.cache
         for parent, names in cache.waiting.items():
             below = cache.steps_below(parent, self._inputs.now, self._to_evaluate)
-            for head in map(self._evaluated, names - below.leaves):
-                if head is not None:
-                    yield head
+            if len(below.leaves) < len(names):
+                yield from filter(None, map(self._evaluated, names - below.leaves))
             unopened = self._unopened(below) if below.leaves else None
             if unopened is not None:
                 yield unopened
@@ -104,7 +103,7 @@ class Borrowers:
         room = BelowParent(self._usage, path)
         takes = set[tuple[bool, Keys]]()
         for keys, least, beyond_min, _ in below.by_keys:
-            if is_within(least, room[keys]):
+            if is_within(least, room, keys):
                 takes.update((each, keys) for each in beyond_min)
         if not takes:
             return None
@@ -136,7 +135,7 @@ class Borrowers:
         Flavors fill up in the order of preference, so the last ones are asked first.
         """
         room = BelowParent(self._usage, parent)
-        return any(is_within(each.least, room[each.keys]) for each in reversed(needs))
+        return any(is_within(each.least, room, each.keys) for each in reversed(needs))
 
     def _head_at(self, name: str, step: QueueStep) -> QueueHead:
         self._steps[name] = step
@@ -161,7 +160,7 @@ class Borrowers:
         while parents:
             path = parents[-1]
             needs, room = self._needs[path[0]], BelowParent(self._usage, path)
-            while needs and not is_within(needs[-1].least, room[needs[-1].keys]):
+            while needs and not is_within(needs[-1].least, room, needs[-1].keys):
                 needs.pop()
             if needs:
                 return False

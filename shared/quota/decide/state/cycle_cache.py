@@ -10,13 +10,13 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Final
 
-from shared.quota.decide.identity import changed_names
 from shared.quota.decide.known_siblings import KnownSiblings
 from shared.quota.decide.over_since import OverSinceCache
 from shared.quota.decide.state.known_leaf import KnownLeaf
 from shared.quota.decide.state.steps import Steps, StepsBelow, merge_steps
 from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
+from shared.quota.measure.identity import changed_names
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.lifecycle import STARTS_NOTHING, is_drained
 from shared.quota.model.settings import ReclaimMode
@@ -94,7 +94,7 @@ class CycleCache:
         """border of a window or override → the snapshot and the cache of the plan made ahead for it."""
         self.leaves: dict[str, KnownLeaf] = {}
         self.over: dict[str, Keys] = {}
-        """leaf -> keys of which it uses more than its runtime, evicting workloads included."""
+        """every leaf -> keys of which it uses more than its runtime, evicting workloads included."""
         self.over_since = OverSinceCache()
         self.siblings: dict[str, KnownSiblings] = {}
         """parent → what is known of its children, for turns."""
@@ -148,20 +148,23 @@ class CycleCache:
         if snapshot is before:
             return
         if before is None:
-            leaves, groups = set(snapshot.leaves), set(snapshot.numbers)
+            leaves, groups = self.leaves.keys() | snapshot.leaves.keys(), set(snapshot.numbers)
         else:
             leaves = changed_names(snapshot.leaves, before.leaves)
             groups = changed_names(snapshot.numbers, before.numbers)
-        for name in self.leaves.keys() - snapshot.leaves.keys():
-            self._forget(name)
-        for by_name in (self._beyond, self.siblings):
-            for name in by_name.keys() - snapshot.numbers.keys():
-                del by_name[name]
-        for name in leaves | (groups & snapshot.leaves.keys()):
-            self._renew(name, snapshot)
-        for name in {*groups, ROOT}.difference(snapshot.leaves, (SYSTEM,)):
-            system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}
-            _keep(self._beyond, name, _beyond(snapshot.numbers[name], system, at_root=name == ROOT))
+        for name in leaves | groups | {ROOT}:
+            if name in snapshot.leaves:
+                self._renew(name, snapshot)
+                continue
+            if name in self.leaves:
+                self._forget(name)
+            if name in snapshot.numbers:
+                system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}
+                beyond = () if name == SYSTEM else _beyond(snapshot.numbers[name], system, at_root=name == ROOT)
+                _keep(self._beyond, name, beyond)
+            else:
+                self._beyond.pop(name, None)
+                self.siblings.pop(name, None)
         self._snapshot = snapshot
 
     def copy(self) -> "CycleCache":
@@ -207,7 +210,8 @@ class CycleCache:
             self._steps_below.pop(parent, None)
         is_undecided = waits and not known.none_entitled
         (self._by_sort[Sort.UNDECIDED].add if is_undecided else self._by_sort[Sort.UNDECIDED].discard)(name)
-        _keep(self.over, name, (key for key, each in numbers.items() if each.used > each.runtime + each.spared))
+        over = (key for key, each in numbers.items() if each.used > each.runtime + each.spared)
+        self.over[name] = tuple(sorted(over))
         _keep(self._beyond, name, _beyond(numbers, {}, at_root=False))
 
     def _forget(self, name: str) -> None:

@@ -122,7 +122,7 @@ def compute_steps(classes: EquivalenceClasses, numbers: GroupNumbers, now: datet
             if step is None:
                 continue
             earlier = found.setdefault(step.keys, [])
-            if not any(is_within(other.needs, step.needs) for other in earlier):
+            if not any(all(map(le, other.needs, step.needs)) for other in earlier):
                 earlier.append(step)
     by_keys = [
         StepsOfKeys(
@@ -179,9 +179,9 @@ def _shared(keys: Keys) -> Keys:
     return keys
 
 
-def is_within(needs: KeyAmounts, room: KeyAmounts) -> bool:
-    """Return whether there is room for all that is needed."""
-    return all(map(le, needs, room))
+def is_within(needs: KeyAmounts, room: Mapping[FlavorResource, Amount], keys: Keys) -> bool:
+    """Return whether there is room for all that these keys need; behind one with too little, no key is read."""
+    return all(map(le, needs, map(room.__getitem__, keys)))
 
 
 def _least(needs: Iterable[KeyAmounts]) -> KeyAmounts:
@@ -211,17 +211,16 @@ def least_needs(classes: EquivalenceClasses, numbers: GroupNumbers) -> LeastNeed
     ]
 
 
-def first_within(steps: Steps, rooms: Mapping[Keys, KeyAmounts], first_place: int = 0) -> QueueStep | None:
-    """Return the first step that fits. `rooms`: what is available below the parent, by keys, in their order.
+def first_within(steps: Steps, room: Mapping[FlavorResource, Amount], first_place: int = 0) -> QueueStep | None:
+    """Return the first step that fits. `room`: what is available below the parent, by key.
 
     `first_place`: workloads before that place of the queue are left out.
     """
     first: QueueStep | None = None
     for keys, least, _, of_keys in steps.by_keys:
-        room = rooms[keys]
-        if all(map(le, least, room)):  # `is_within` without the call: most of a plan's time is spent here
+        if all(map(le, least, map(room.__getitem__, keys))):  # `is_within` without the call, which costs as much again
             for step in of_keys:
-                if step.queue_place >= first_place and is_within(step.needs, room):
+                if step.queue_place >= first_place and is_within(step.needs, room, keys):
                     if first is None or step.place < first.place:
                         first = step
                     break

@@ -10,8 +10,8 @@ from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.resources import Amount, FlavorResource
 
 
-class _Charges(dict[FlavorResource, tuple[KeyCharges, ...]]):
-    """key -> its charges in each of the views."""
+class UsageViews(dict[FlavorResource, tuple[KeyCharges, ...]]):
+    """key -> its charges in each of the usage views of one cycle: what fits must fit all of them."""
 
     __slots__ = ("_usages",)
 
@@ -33,24 +33,10 @@ class _Charges(dict[FlavorResource, tuple[KeyCharges, ...]]):
                 least = min(least, each.available(path))
         return least
 
-
-class UsageViews:
-    """The usage views of one cycle together: what fits must fit all of them."""
-
-    __slots__ = ("_charges",)
-
-    def __init__(self, usages: tuple[Usage, ...]) -> None:
-        self._charges = _Charges(usages)
-
-    def available(self, path: GroupPath, key: FlavorResource) -> Amount:
-        """Return the most of `key` that the group at the start of `path` can still take in every view."""
-        return self._charges.available(path, key)
-
     def fits(self, path: GroupPath, quantities: Quantities) -> bool:
         """Return whether `quantities` fit every view, within every limit on the path."""
-        available = self._charges.available
         for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
-            if available(path, key) < amount:
+            if self.available(path, key) < amount:
                 return False
         return True
 

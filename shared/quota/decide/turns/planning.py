@@ -64,7 +64,8 @@ def plan_turns(snapshot: Snapshot, cache: CycleCache) -> TurnDecisions:
     for parent in sorted(cache.waiting):
         siblings = order.siblings(parent)
         place = bisect_right(siblings.patience, snapshot.now, key=itemgetter(0))
-        due += [until for until, workload in islice(siblings.patience, place, None) if workload not in turns.given]
+        later = (until for until, workload in islice(siblings.patience, place, None) if workload not in turns.given)
+        due += islice(later, 1)
         heads += siblings.heads if place else ()
     patient = [each for each in heads if _is_patient(each, snapshot)]
     return TurnDecisions(tuple(_choose(order, patient)), ended, min(due, default=None))

@@ -72,7 +72,7 @@ class TurnOrder:
 
     def _children_of(self, parent: str) -> Children:
         names, past_use = self.before.tree_index.children[parent], self.snapshot.world.past_use
-        numbers = [self.before.numbers[name] for name in names]
+        numbers = list(map(self.before.numbers.__getitem__, names))
         heads = [self.leaves[name].large_heads if name in self.leaves else () for name in names]
         return Children(names, numbers, list(map(past_use.get, names)), heads)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.measure.groups.runtime import Column, is_worth_keeping
+from shared.quota.measure.identity import changed_names
 from shared.quota.measure.inputs.workload_set import NO_USE
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_totals import NO_TOTALS, LeafTotals
@@ -160,10 +161,7 @@ def _changed_past_use(leaf_snapshots: LeafSnapshots, previous: Measurement | Non
         return {}  # every group is computed anyway
     now, before = leaf_snapshots.world.past_use, previous.leaf_snapshots.world.past_use
     found: dict[FlavorResource, list[str]] = {}
-    if now is before:
-        return found
-    changed = [name for name, own in now.items() if own is not before.get(name)]
-    for name in (*changed, *(before.keys() - now.keys())):
+    for name in changed_names(now, before):
         if name in previous.numbers:
             own, known = now.get(name, {}), before.get(name, {})
             for key in own.keys() | known.keys():

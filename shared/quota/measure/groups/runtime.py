@@ -125,12 +125,11 @@ class Column:
     def _below(self, parent: str) -> list[tuple[str, GroupDraft | Numbers]]:
         """Return the children that have this key, each with what is known of it by now."""
         drafts, previous, key = self._drafts, self._previous, self._key
-        found: list[tuple[str, GroupDraft | Numbers]] = []
-        for name in self._tree_index.children.get(parent, ()):
-            known = drafts.get(name) or previous.get(name, _NOTHING).get(key)
-            if known is not None:
-                found.append((name, known))
-        return found
+        return [
+            (name, known)
+            for name in self._tree_index.children.get(parent, ())
+            if (known := drafts.get(name) or previous.get(name, _NOTHING).get(key)) is not None
+        ]
 
     def _divide(self, parent: GroupDraft) -> None:
         """Set the runtime of the children where it changes."""

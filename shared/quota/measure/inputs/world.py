@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from shared.quota.measure.identity import changed_names
 from shared.quota.measure.inputs.requester_use import RequesterUse
 from shared.quota.measure.inputs.workload_set import EMPTY, WorkloadChange, WorkloadSet
 from shared.quota.model.budgets.in_force import NONE_SPENT, Spent, tree_with_spent
@@ -142,11 +143,7 @@ class World:
 
     def changed_since(self, previous: "World") -> set[str]:
         """Return the groups whose workloads may differ from those in `previous`."""
-        here, there = self.workload_sets, previous.workload_sets
-        if here is there:
-            return set()
-        changed = {name for name, found in here.items() if there.get(name) is not found}
-        return changed.union(there.keys() - here.keys())
+        return changed_names(self.workload_sets, previous.workload_sets)
 
     def workloads_of(self, group: str) -> WorkloadSet:
         """That group's workloads; empty for a group without any."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from shared.quota.measure.identity import changed_names
 from shared.quota.measure.inputs.requester_use import current_use
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.leaves.leaf_order import BY_AGE, RequesterOrder, capacity_by_resource
@@ -113,7 +114,7 @@ def _changed_leaves(
     """Return the leaves that may differ from the previous ones by more than bounds, or that no longer exist."""
     if previous is None:
         return set(static.leaf_settings)
-    changed = _not_the_same(static.leaf_settings, previous.static.leaf_settings)
+    changed = changed_names(static.leaf_settings, previous.static.leaf_settings)
     if now < previous.now:
         return changed.union(static.leaf_settings)
     changed.update(world.changed_since(previous.world))
@@ -128,16 +129,7 @@ def _in_other_order(world: World, static: StaticState, previous: LeafSnapshots) 
     """Return the leaves whose order may differ because of what requesters have used, or of the capacity."""
     if static.tree_index.capacity != previous.static.tree_index.capacity:
         return {name for name, each in static.leaf_settings.items() if each.group.order is not QueueOrder.AGE}
-    return _not_the_same(world.requester_use, previous.world.requester_use)
-
-
-def _not_the_same(now: Mapping[str, object], before: Mapping[str, object]) -> set[str]:
-    """Return the names under which the two mappings do not hold the same object."""
-    if now is before:
-        return set()
-    changed = {name for name, found in now.items() if before.get(name) is not found}
-    changed.update(before.keys() - now.keys())
-    return changed
+    return changed_names(world.requester_use, previous.world.requester_use)
 
 
 def _all_same(here: Claims | None, there: Claims | None) -> bool:

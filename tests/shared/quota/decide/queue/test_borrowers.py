@@ -203,7 +203,7 @@ def test_workload_that_needs_at_least_as_much_as_an_earlier_one_never_fits_first
     found = compute_steps(EquivalenceClasses(snapshot.leaves["a"]), snapshot.numbers["a"], NOW)
     (of_cpu,) = found.by_keys
     assert (of_cpu.keys, of_cpu.least, [step.needs for step in of_cpu.steps]) == ((cpu,), (2,), [(4,), (2,)])
-    first = first_within(found, {(cpu,): (3,)})
+    first = first_within(found, {cpu: 3})
     assert first is not None
     assert first.needs == (2,)
 
