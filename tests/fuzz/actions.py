@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from shared.api.names import ADMISSION, GROUP_LABEL, HOLD_LABEL, JOB_OWNER_LABEL, PREEMPTIBLE_LABEL
-from tests.fuzz import manifests, multiplying
+from tests.fuzz import manifests, multiplying, times
 from tests.fuzz.actor import MERGE, MOST_OBJECTS, Actor
 from tests.fuzz.manifests import FINALIZER, Body
 from tests.fuzz.organisation import Tenant
@@ -270,4 +270,6 @@ _ACTIONS: Final[tuple[tuple[Callable[[Actor], None], int], ...]] = (
     (multiplying.join_jobset, 2),
     (multiplying.delete_pods_of_jobsets, 4),
     (_edit_group, 1),
+    (times.edit_times, 2),
+    (times.flood, 1),
 )

@@ -16,11 +16,10 @@ from shared.api.names import GROUP_LABEL, UNIT_LABEL
 from shared.quota.decide.decisions import Tier
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
-from shared.quota.model.read.groups import read_group
 from shared.quota.model.settings import QuotaSettings
-from shared.quota.model.tree import Tree
 from tests.chaos.judging.at_rest import Rest, state_of
 from tests.chaos.judging.replay import Amounts, excess
+from tests.fuzz.stops import has_budget, tree_at
 
 FREE: Final = ""
 """The group of what runs in a managed namespace and belongs to none."""
@@ -74,27 +73,28 @@ def live_pods(pods: Iterable[dict[str, Any]], groups: Groups) -> Iterator[str]:
         yield f"{groups.of(pod)!r} counts {pod.metadata.key}: {dict(effective_request(pod.spec))} {json.dumps(about)}"
 
 
-def over_limits(rest: Rest, groups: Groups, capacity: Mapping[str, int]) -> Iterator[str]:
-    """Every group above its ceiling, and pods that no group counts."""
+def over_limits(rest: Rest, groups: Groups, capacity: Mapping[str, int], now: datetime) -> Iterator[str]:
+    """Every group above its ceiling in force, and pods that no group counts."""
     used = used_by_live_pods(rest.lists["pods"], groups)
     if any(used.pop(FREE, {}).values()):
         yield "pods run in a managed namespace and belong to no group"
-    yield from (text.partition(" has ")[0] + " is over" for text in excess(_tree(rest), used, capacity))
-
-
-def _tree(rest: Rest) -> Tree:
-    return Tree.of(read_group(each) for each in rest.lists["groups"])
+    yield from (text.partition(" has ")[0] + " is over" for text in excess(tree_at(rest, now), used, capacity))
 
 
 def entitled_waiting(rest: Rest, settings: QuotaSettings, now: datetime) -> Iterator[str]:
-    """Pending workloads that must start now: entitled, or with room that is being made for them."""
+    """Pending workloads that must start now: entitled, or with room that is being made for them.
+
+    What a list says of budgets lags behind: workloads of groups with one are not judged.
+    """
     snapshot = measure(state_of(rest, settings).world_at(now), now)
     decided = plan(snapshot)
     claims = [each.claim for each in decided.evictions]
     claims += [each.claim for leaf in snapshot.leaves.values() for each in leaf.evicting]
     owed = {each.preemptor for each in claims if each is not None}
     owed |= {each.workload.key for each in decided.starts if each.tier is Tier.ENTITLED}
-    pending = {each.key for leaf in snapshot.leaves.values() for each in leaf.pending}
+    tree = tree_at(rest, now)
+    judged = (leaf for name, leaf in snapshot.leaves.items() if not has_budget(tree, name))
+    pending = {each.key for leaf in judged for each in leaf.pending}
     yield from (f"{key} waits" for key in sorted(owed & pending))
 
 

@@ -8,16 +8,19 @@ from typing import Any, Final
 from shared.api.names import (
     ADMISSION,
     EVICTION,
+    EXPECTED_RUN_TIME,
     FLAVOR_LABEL,
     GATE,
     GROUP_LABEL,
     HOLD_LABEL,
     JOB_OWNER_LABEL,
+    MAX_RUN_TIME,
     NOTICE,
     POD_GROUP_LABEL,
     POD_GROUP_SIZE_LABEL,
     PREEMPTIBLE_LABEL,
     REQUEUE,
+    STARTUP,
 )
 from tests.chaos.judging.history.records import JOBSET
 from tests.fuzz.organisation import NODES, PRIORITIES, Tenant
@@ -29,6 +32,18 @@ _STOP_TAKES: Final = ("1s", "3s", "6s")
 _FORGED: Final = '{"flavors":{"cpu":"default"},"time":"2026-01-01T00:00:00Z"}'
 _ENDS: Final = ("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "2100-01-01T00:00:00Z")
 _LARGE: Final = 150 * 1024
+RUN_TIMES: Final = ("0s", "1ms", "1s", "5s", "30s", "876000h", "999999999h", "-1s", "h", "9" * 300)
+_STARTUPS: Final = (
+    '{"timeout":"1s"}',
+    '{"timeout":"876000h","recoveryTimeout":"1ms"}',
+    '{"minReady":0}',
+    '{"minReady":1}',
+    '{"minReady":1000000}',
+    '{"gang":1}',
+    "[" * 4000,
+    "{}",
+    '{"timeout":"999999999h"}',
+)
 
 
 def labels(random: Random, tenant: Tenant) -> dict[str, str]:
@@ -54,6 +69,15 @@ def annotations(random: Random) -> dict[str, str]:
         found["fill"] = "x" * random.choice((_LARGE, 190 * 1024))
     if random.random() < 0.08:
         found[random.choice((ADMISSION, EVICTION, REQUEUE, NOTICE))] = random.choice((_FORGED, "{}", "no JSON"))
+    return found | owner_settings(random)
+
+
+def owner_settings(random: Random) -> dict[str, str]:
+    """What an owner may say of the run time and the start-up of its workload, and what it must not."""
+    found: dict[str, str] = {}
+    for name, texts in ((MAX_RUN_TIME, RUN_TIMES), (EXPECTED_RUN_TIME, RUN_TIMES), (STARTUP, _STARTUPS)):
+        if random.random() < 0.08:
+            found[name] = random.choice(texts)
     return found
 
 

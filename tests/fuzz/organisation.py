@@ -44,6 +44,9 @@ TENANTS: Final = (
 )
 
 
+ADMINISTRATOR: Final = Tenant("admin", "team-red", "red", ("red",))
+
+
 def build(control_plane: ControlPlane) -> None:
     """All of it."""
     rest = control_plane.rest

@@ -32,7 +32,18 @@ from tests.chaos.judging.history.records import JOBSET
 from tests.fuzz.actions import act
 from tests.fuzz.actor import Actor
 from tests.fuzz.judge import Groups, Patience, entitled_waiting, live_pods, over_limits
-from tests.fuzz.organisation import CONTROLLERS, CPUS, NODES, TENANTS, bring_in, build, latest_revision
+from tests.fuzz.organisation import (
+    ADMINISTRATOR,
+    CONTROLLERS,
+    CPUS,
+    NODES,
+    TENANTS,
+    bring_in,
+    build,
+    latest_revision,
+)
+from tests.fuzz.stops import Legality, Stops
+from tests.fuzz.times import administrate
 
 Say = Callable[[str], None]
 GOVERNED: Final = {"preset": "jobset", "operators": [recipe.JOBSET.user]}
@@ -43,6 +54,10 @@ WAITS_AT_MOST: Final = timedelta(seconds=75)
 """The same, a write that was refused before (15 s), and the victims of a first plan that vanished by themselves."""
 SEEN_WITHIN: Final = timedelta(seconds=5)
 """How long the API server and the processes take to know a namespace's new label, on a loaded machine."""
+ADMINISTRATES_EVERY: Final = 4.0
+"""Seconds between two edits of the administrator, on average."""
+ADMINISTRATES_AFTER: Final = 20.0
+"""Seconds in which nobody else stops what tenants run."""
 IDLE_CYCLES: Final = 2.0
 """A second, on average over the whole run."""
 FAILED_WRITES: Final = 5.0
@@ -77,15 +92,18 @@ class Stage:
     """The revision since which every namespace is known to be managed."""
     over: Patience = field(default_factory=lambda: Patience(OVER_FOR_AT_MOST))
     waits: Patience = field(default_factory=lambda: Patience(WAITS_AT_MOST))
+    stops: Stops = field(default_factory=Stops)
+    legality: Legality = field(default_factory=Legality)
 
     def sample(self) -> bool:
         """Look once; whether nothing is wrong now."""
         with suppress(OSError):
             rest, now = look(self.control_plane), datetime.now(UTC)
             self.groups.see(rest.lists[JOBSET.resource] + rest.lists["jobs"])
-            over = list(over_limits(rest, self.groups, {"cpu": CPUS * 1000}))
+            over = list(over_limits(rest, self.groups, {"cpu": CPUS * 1000}, now))
             waiting = list(entitled_waiting(rest, self.settings, now))
             late = self.over.see(over, now) + self.waits.see(waiting, now)
+            late += [*self.stops.started(rest, now), *self.legality.broken(rest, now)]
             self.report.flaws += [f"{now:%H:%M:%S} {each}" for each in late]
             return not over and not waiting
         return False
@@ -105,7 +123,7 @@ def run(
                 programs, nodes=NODES, controllers=CONTROLLERS, extra_apiserver_args=arguments
             ) as control_plane,
             operators.running(recipe.JOBSET, control_plane, say),
-            installed(control_plane, quota=quota, kinds=[GOVERNED]) as quotree,
+            installed(control_plane, quota=quota, kinds=[GOVERNED], visibility=True) as quotree,
         ):
             stage, began = _stage(control_plane, quotree, seed), time.monotonic()
             _play(stage, seconds, pace, seed)
@@ -125,6 +143,7 @@ def _stage(control_plane: cluster.ControlPlane, quotree: Quotree, seed: int) -> 
     actors = [Actor(each, each.rest(control_plane), Random(f"{seed} {each.name}")) for each in TENANTS]
     groups = Groups({each.namespace: each.group for each in TENANTS if not each.comes_later})
     settings = QuotaSettings(reclaim=ReclaimSettings(eviction_timeout=EVICTION_TIMEOUT))
+    actors.append(Actor(ADMINISTRATOR, control_plane.rest.another(), Random(f"{seed} admin")))
     return Stage(control_plane, quotree, actors, groups, Report(), settings)
 
 
@@ -133,6 +152,11 @@ def _play(stage: Stage, seconds: float, pace: float, seed: int) -> None:
 
     def work(actor: Actor) -> None:
         dice = Random(f"{seed} {actor.tenant.name} pace")
+        if actor.tenant is ADMINISTRATOR:
+            ended.wait(ADMINISTRATES_AFTER)
+            while not ended.wait(dice.expovariate(1 / ADMINISTRATES_EVERY)):
+                with suppress(OSError):
+                    administrate(actor)
         while not ended.wait(dice.expovariate(1 / pace)):
             with suppress(OSError):
                 act(actor)

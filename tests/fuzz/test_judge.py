@@ -44,7 +44,7 @@ def lists(**found: list[dict[str, Any]]) -> Rest:
 
 
 def over(*pods: dict[str, Any], groups: Groups | None = None) -> list[str]:
-    return list(over_limits(lists(pods=list(pods)), groups or Groups(NAMESPACES), {"cpu": 8000}))
+    return list(over_limits(lists(pods=list(pods)), groups or Groups(NAMESPACES), {"cpu": 8000}, NOW))
 
 
 def test_pods_count_with_their_requests_until_they_have_ended() -> None:
