@@ -34,7 +34,7 @@ async def copies_that(answer: AnswerLines, most: int = 6) -> AsyncIterator[Contr
 
 
 @asynccontextmanager
-async def copied(latest: LatestPlan, state: ClusterState | None = None) -> AsyncIterator[Control]:
+async def copied(latest: LatestPlan, state: ClusterState | None = None, most: int = 6) -> AsyncIterator[Control]:
     """Copies with this plan; without one, with the plan that a follower makes of `state`."""
-    async with copies_that(CopiedWorld(state or ClusterState(QuotaSettings()), latest).answer) as control:
+    async with copies_that(CopiedWorld(state or ClusterState(QuotaSettings()), latest).answer, most) as control:
         yield control

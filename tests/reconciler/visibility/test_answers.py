@@ -75,7 +75,8 @@ async def test_single_explanation_has_remedies_and_a_list_has_none() -> None:
 
 async def test_lists_have_forecasts_once_a_copy_has_computed_them() -> None:
     waiting = (pending("vision", 3, "two"), replace(pending("nlp", 3, "three"), key="other/three"))
-    async with copied(decided(*FULL, *waiting)) as control:
+    # Each list has a copy of its own, and on a loaded machine copies end late.
+    async with copied(decided(*FULL, *waiting), most=100) as control:
         answers = Answers(control, lasts=timedelta())
 
         async def forecasts(selection: Selection) -> dict[str, Any]:
