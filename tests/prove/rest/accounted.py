@@ -37,9 +37,9 @@ class AccountedLife:
         self._last: tuple[World, datetime] | None = None
 
     def see(self, cycle: Cycle) -> None:
-        """Count what this cycle sees. What others have admitted counts from what is added up by then."""
+        """Count what this cycle sees. What others have admitted counts from what is added up of its leaf by then."""
         world, now = cycle.snapshot.world, cycle.snapshot.now
-        added_up = milliseconds(self._book.counted_until)
+        added_up = {name: milliseconds(self._book.counts_from(name)) for name in world.workload_sets}
         self._book.after(world, now)
         self._book.add_slice(1)
         found = {
@@ -50,7 +50,7 @@ class AccountedLife:
             if work.admission is not None
         }
         for start in found.keys() - self._running.keys():
-            self._begun[start] = start[1] if start in self._decided else max(start[1], added_up)
+            self._begun[start] = start[1] if start in self._decided else max(start[1], added_up[found[start].group])
         for start in self._running.keys() - found.keys():
             self._spans.append((self._running[start], self._begun[start], milliseconds(now)))
         self._running = found

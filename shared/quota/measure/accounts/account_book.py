@@ -99,6 +99,11 @@ class AccountBook:
         """Until when all is added up, of the groups in which nothing ran too."""
         return moment_at(self._sums.until)
 
+    def counts_from(self, leaf: str) -> datetime:
+        """Return from when on what is seen of a leaf now counts: it may be closed by the sum that is under way."""
+        known = self._leaves.get(leaf)
+        return moment_at(self._until if known is None else known.until)
+
     @property
     def next_change(self) -> datetime | None:
         """When amounts have to be added up, or what follows from budgets changes; None while nothing runs."""
