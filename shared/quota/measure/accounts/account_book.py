@@ -15,6 +15,7 @@ from shared.api.durations import earlier, later
 from shared.quota.measure.accounts.account_sums import AccountSums, build_courses, counted_until, courses_of
 from shared.quota.measure.accounts.amounts import Accounts, GroupAccount
 from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudgets, unknown
+from shared.quota.measure.accounts.courses import GroupCourses
 from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
 from shared.quota.measure.accounts.parents import Beside, beside_children
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
@@ -231,7 +232,8 @@ class AccountBook:
             self._tell_budgets(name, tree)
             closed[name] = leaf.close(until)
             yield
-        courses = yield from build_courses(tree, closed, self.accounts)
+        courses: dict[str, GroupCourses] = {}
+        yield from build_courses(tree, closed, self.accounts, courses)
         for name in list(self.budgets.meters):
             self.budgets.add_up(name, until)
             yield

@@ -3,7 +3,7 @@
 See docs/specification.md §9.7.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import Final
@@ -177,19 +177,16 @@ def counted_until(leaf: str, accounts: Accounts) -> int:
 
 def courses_of(tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts) -> dict[str, GroupCourses]:
     """Return what each group with active leaves used, by key: of each leaf, what its account does not have yet."""
-    building = build_courses(tree, active, accounts)
-    while True:
-        try:
-            next(building)
-        except StopIteration as ended:
-            found: dict[str, GroupCourses] = ended.value
-            return found
+    found: dict[str, GroupCourses] = {}
+    for _ in build_courses(tree, active, accounts, found):
+        pass
+    return found
 
 
 def build_courses(
-    tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts
-) -> Generator[None, None, dict[str, GroupCourses]]:
-    """Return what `courses_of` does; yield between groups."""
+    tree: Tree, active: Mapping[str, LeafUse], accounts: Accounts, found: dict[str, GroupCourses]
+) -> Iterator[None]:
+    """Put into `found` what `courses_of` returns; yield between groups."""
     levels: dict[str, dict[FlavorResource, Amount]] = {}
     changes: dict[str, dict[FlavorResource, list[tuple[int, Amount]]]] = {}
     for name, leaf in active.items():
@@ -201,7 +198,6 @@ def build_courses(
             for each in leaf.changes:
                 changed.setdefault(each.key, []).append((max(each.time, counted), each.delta))
         yield
-    found: dict[str, GroupCourses] = {}
     for group, own in levels.items():
         limits = limits_of(tree[group], NO_CAPS, {})
         found[group] = {
@@ -209,7 +205,6 @@ def build_courses(
             for key in sorted(own.keys() | changes[group].keys())
         }
         yield
-    return found
 
 
 def _promised(limits: Mapping[FlavorResource, Limits], key: FlavorResource) -> tuple[Amount, Amount]:
