@@ -27,7 +27,7 @@ def tree_at(rest: Rest, now: datetime) -> Tree:
 
 @dataclass(slots=True)
 class Stops:
-    """Since when each group has been stopped, as far as was seen, without a break."""
+    """Keeps since when each group has been stopped, as far as was seen, without a break."""
 
     _since: dict[str, datetime] = field(default_factory=dict)
     _reported: set[str] = field(default_factory=set)

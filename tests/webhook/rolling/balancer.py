@@ -56,7 +56,7 @@ class Balancer:
         await asyncio.sleep(0.1)  # a transport is closed in the next turns of the loop
 
     async def _probe(self) -> None:
-        """As often as a kubelet would not: the point is that it is late. As a kubelet, it tolerates slow answers."""
+        """Probe as often as no kubelet would: the point is that it is late. As a kubelet, it tolerates slow answers."""
         failed: dict[int, int] = {}
         while True:
             asked = list(self.replicas)

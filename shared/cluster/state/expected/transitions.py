@@ -72,7 +72,7 @@ class EarlyStops:
 
     delays: Delays = field(default_factory=Delays)
     _complete: set[str] = field(default_factory=set)
-    """Those whose pods were all seen since their start, maybe only after their stop, or are waited for no more."""
+    """The pods of these were all seen since their start, maybe only after their stop, or are waited for no more."""
 
     def judge(
         self, key: str, before: Workload | None, seen: WorkloadObject, pods: PodsBySet, after: Workload

@@ -96,13 +96,13 @@ class _OpenFlavors(NamedTuple):
 
     choice: Codependent
     resources: tuple[str, ...]
-    """Those that the pod set requests."""
+    """The pod set requests these of `choice`."""
     flavors: tuple[str, ...]
     refused: Mapping[str, str]
     room: Mapping[str, Amount]
     """resource -> the most that the workload could get in each of `flavors`."""
     compared: tuple[str, ...]
-    """Those of `flavors` whose nodes are known."""
+    """The nodes of these of `flavors` are known."""
 
 
 class FlavorEligibility:
