@@ -174,7 +174,7 @@ class Reconciler:
                 group.create_task(preemptions.run(), name="preemptions by kube-scheduler"),
                 group.create_task(self._metrics.groups.sample(), name="samples of metrics"),
                 group.create_task(
-                    ForecastChecks(self._state, self._latest_plan, book.foresee).run(), name="checks of forecasts"
+                    ForecastChecks(self._state, self._latest_plan, book.uses.foresee).run(), name="checks of forecasts"
                 ),
                 *([] if recording is None else [group.create_task(recording.run(), name="recording")]),
             ]

@@ -76,7 +76,7 @@ class ClusterState:
         if self.accounts is not None:
             for _, after in seen:
                 if isinstance(after, FinishedOwner) and after.end is not None:
-                    self.accounts.finish(after.key, after.end)
+                    self.accounts.uses.finish(after.key, after.end)
         self.objects.observe_owners(seen)
 
     def observe_kind_objects(self, changes: Sequence[Change[KindRecord]]) -> None:

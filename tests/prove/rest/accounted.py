@@ -39,7 +39,7 @@ class AccountedLife:
     def see(self, cycle: Cycle) -> None:
         """Count what this cycle sees. What others have admitted counts from what is added up of its leaf by then."""
         world, now = cycle.snapshot.world, cycle.snapshot.now
-        added_up = {name: milliseconds(self._book.counts_from(name)) for name in world.workload_sets}
+        added_up = {name: self._book.uses.closed_until(name) for name in world.workload_sets}
         self._book.after(world, now)
         self._book.add_slice(1)
         found = {

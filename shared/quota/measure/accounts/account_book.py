@@ -16,14 +16,13 @@ from shared.quota.measure.accounts.account_sums import AccountSums, build_course
 from shared.quota.measure.accounts.amounts import Accounts, GroupAccount
 from shared.quota.measure.accounts.budgets.book import BudgetBook, KnownBudgets, unknown
 from shared.quota.measure.accounts.courses import GroupCourses
-from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse, StartKey
+from shared.quota.measure.accounts.leaf_use import EndedUse, LeafUse
+from shared.quota.measure.accounts.leaf_uses import LeafUses
 from shared.quota.measure.accounts.parents import Beside, beside_children
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
-from shared.quota.measure.accounts.waits import ForeseenWait
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.budgets.in_force import Spent
-from shared.quota.model.tree import SYSTEM, Group, Tree
-from shared.quota.model.workload import WorkloadId
+from shared.quota.model.tree import Group, Tree
 from shared.resources import Amount, FlavorResource
 
 INTERVAL: Final = timedelta(minutes=1)
@@ -46,40 +45,19 @@ class AccountBook:
         """When the first world was counted, in milliseconds since 1970."""
         self.budgets = BudgetBook(zone, keep)
         self._sums = AccountSums(zone, keep)
-        self._leaves: dict[str, LeafUse] = {}
-        self._world: World | None = None
+        self.uses = LeafUses(self._sums.until)
         self._tree: Tree | None = None
-        self._ends: dict[str, int] = {}
-        self._ended: dict[StartKey, int] = {}
-        """When starts ended that are not added up yet: what else such a start leaves goes on from there."""
         self._beside: dict[str, Beside] = {}
         """parent → what it has that its children have not; empty after each sum and edit of the tree."""
         self._adding: Iterator[None] | None = None
         """What is left of the sum that is under way."""
-        self._until = self._sums.until
-        """Until when all is added up, or will be by the sum that is under way."""
-
-    def finish(self, uid: str, end: datetime) -> None:
-        """Set when the Job with this uid finished, before the world in which it is gone is counted."""
-        self._ends[uid] = milliseconds(end)
 
     def start(self, accounts: Accounts, ended: Iterable[EndedUse], budgets: KnownBudgets | None = None) -> None:
         """Go on from stored accounts. `ended`: starts that have ended; what is counted of them is not counted again."""
         self._sums.go_on(accounts)
         self.budgets.known = budgets or {}
-        for use in ended:
-            leaf = self._leaf(use.leaf)
-            if use.start not in self._ended and not leaf.knows(use.start):
-                leaf.add_ended(use)
-                self._ended[use.start] = use.end
+        self.uses.add_ended(ended)
         self.has_started = True
-
-    def foresee(self, found: Mapping[str, Mapping[WorkloadId, ForeseenWait]]) -> None:
-        """Keep these forecasts, by leaf, until their workloads start: how right they are is kept with the accounts."""
-        world = self._world
-        if world is not None:
-            for name in found.keys() | self._leaves.keys():
-                self._leaf(name).foreseen.keep(found.get(name, {}), world.workloads_of(name))
 
     @property
     def accounts(self) -> Mapping[str, GroupAccount]:
@@ -100,18 +78,13 @@ class AccountBook:
         """Until when all is added up, of the groups in which nothing ran too."""
         return moment_at(self._sums.until)
 
-    def counts_from(self, leaf: str) -> datetime:
-        """Return from when on what is seen of a leaf now counts: it may be closed by the sum that is under way."""
-        known = self._leaves.get(leaf)
-        return moment_at(self._until if known is None else known.until)
-
     @property
     def next_change(self) -> datetime | None:
         """When amounts have to be added up, or what follows from budgets changes; None while nothing runs."""
         if not self.has_started:
             return None
         budget = None if self.budgets.next_change is None else moment_at(self.budgets.next_change)
-        if self.is_adding_up or not any(leaf.is_active for leaf in self._leaves.values()):
+        if self.is_adding_up or not self.uses.is_active:
             return budget
         next_sums = later(moment_at(self._sums.until), INTERVAL + DELAY)
         return next_sums if budget is None else min(budget, next_sums)
@@ -179,47 +152,27 @@ class AccountBook:
 
     def _anchor(self, tree: Tree) -> None:
         """Let the budgets go on from all that is seen."""
-        for leaf in self._leaves.values():
-            leaf.take_fresh()
+        self.uses.skip_fresh()
         if self.budgets.meters:
-            self.budgets.anchor(courses_of(tree, self._active(tree), self.accounts))
-
-    def _active(self, tree: Tree) -> dict[str, LeafUse]:
-        return {name: leaf for name, leaf in self._leaves.items() if leaf.is_active and tree.reaches_root(name)}
+            self.budgets.anchor(courses_of(tree, self.uses.active(tree), self.accounts))
 
     def _observe(self, world: World, tree: Tree, now: int) -> None:
         """See what runs in that world, and count it for the budgets of `tree`."""
-        is_first = self._world is None
-        changed = set(world.workload_sets) if self._world is None else world.changed_since(self._world)
-        names = sorted(changed - {SYSTEM})
-        for name in names:
-            self._leaf(name).forget_ended(world.workloads_of(name), now, self._ends, self._ended)
-        for name in names:
-            self._leaf(name).observe(world.workloads_of(name), now, self._ends, self._ended, is_first=is_first)
-        for name in names:
+        for name in self.uses.observe(world, now):
             self._tell_budgets(name, tree)
-        self._world = world
-        self._ends.clear()
 
     def _tell_budgets(self, leaf: str, tree: Tree) -> None:
-        fresh = self._leaf(leaf).take_fresh()
+        fresh = self.uses.take_fresh(leaf)
         if fresh and self.budgets.meters and tree.reaches_root(leaf):
-            counted = max(counted_until(leaf, self.accounts), self._leaf(leaf).until)
+            counted = max(counted_until(leaf, self.accounts), self.uses.closed_until(leaf))
             for group in tree.path(leaf):
                 for each in fresh:
                     self.budgets.observe(group, each.key, max(each.time, counted), each.delta)
 
-    def _leaf(self, name: str) -> LeafUse:
-        return self._leaves.setdefault(name, LeafUse(self._until))
-
     def _begin_sum(self, tree: Tree, until: int) -> None:
         """Begin to add up all until then; a clock that went back adds nothing until it has come forward again."""
-        self._until = max(until, self._sums.until)
-        active = self._active(tree)
-        for name, leaf in self._leaves.items():
-            if name not in active:
-                leaf.settle(self._until)
-        self._adding = self._add_up(tree, active, self._until)
+        until = max(until, self._sums.until)
+        self._adding = self._add_up(tree, self.uses.begin_sum(tree, until), until)
 
     def _add_up(self, tree: Tree, active: Mapping[str, LeafUse], until: int) -> Iterator[None]:
         """Add up all until that moment; yield between groups.
@@ -238,7 +191,7 @@ class AccountBook:
             self.budgets.add_up(name, until)
             yield
         yield from self._sums.add_up(tree, courses, closed, until)
-        self._ended = {start: end for start, end in self._ended.items() if end > until}
+        self.uses.end_sum()
         self._beside.clear()
 
 

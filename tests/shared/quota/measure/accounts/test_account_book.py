@@ -71,7 +71,7 @@ def test_a_finished_job_ends_when_it_says_so() -> None:
     book.after(found, NOW)
     idle = replace(job, request={})
     book.after(found.with_changes([(job, idle)]), after(9.7))
-    book.finish("x", after(9))
+    book.uses.finish("x", after(9))
     closed(book, found.with_changes([(job, None)]), 10)
     assert account(book, "a").used == 9_000
 
@@ -139,7 +139,7 @@ def test_pods_of_a_finished_job_that_are_seen_later_count_no_more(seen_before: b
     if seen_before:
         found = found.with_changes([(None, left)])
         book.after(found, after(5))
-    book.finish("x", after(9))
+    book.uses.finish("x", after(9))
     found = found.with_changes([(job, None), (left if seen_before else None, replace(left, request={"gpu": 5}))])
     book.after(found, after(9.5))
     book.after(found, after(80))  # adds up what was until 75
@@ -243,7 +243,7 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int, sl
         else:
             known = {**found.workloads_of("a").by_id, **found.workloads_of("b").by_id, **found.workloads_of("c").by_id}
             for gone_id in known.keys() - runs.keys():
-                book.finish(known[gone_id].uid, ends[known[gone_id].uid])
+                book.uses.finish(known[gone_id].uid, ends[known[gone_id].uid])
             lost = [(known[each], None) for each in known.keys() - runs.keys()]
             found = found.with_changes([*lost, *((None, runs[each]) for each in runs.keys() - known.keys())])
         book.after(found, now)

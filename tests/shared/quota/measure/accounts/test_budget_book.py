@@ -157,7 +157,7 @@ def test_end_that_is_seen_late_is_counted_before_anything_follows() -> None:
     found = World.of(with_budgets_at(DRAWN, p=budget(90)), workloads=[job])
     book = started()
     assert spent_at(book, found, 0) == []
-    book.finish("x", after(29))
+    book.uses.finish("x", after(29))
     assert spent_at(book, found.with_changes([(job, None)]), 30.001) == []
 
 

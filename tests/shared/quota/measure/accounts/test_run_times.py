@@ -50,7 +50,7 @@ def seconds(after_now: float) -> int:
 def end(book: PromptBook, found: World, workload: Workload, at: float, *, finished: bool = True) -> World:
     """The workload ends then, and all is added up."""
     if finished:
-        book.finish(workload.uid, after(at))
+        book.uses.finish(workload.uid, after(at))
     found = found.with_changes([(workload, None)])
     book.after(found, after(at))
     book.after(found, after(at) + timedelta(seconds=66))

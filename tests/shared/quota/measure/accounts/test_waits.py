@@ -42,7 +42,7 @@ def add_up(book: PromptBook, at: float, *workloads: Workload) -> LeafRunTimes:
 def test_wait_is_kept_as_parts_of_the_earliest_and_the_latest() -> None:
     job = pending("a", 1, "next")
     book = book_of(job)
-    book.foresee({"a": {job.id: foreseen(60, 540)}})
+    book.uses.foresee({"a": {job.id: foreseen(60, 540)}})
     found = add_up(book, 240, started(job, 240))
     # It waited 240 of 60 to 540 s; a minute is added to each: 300 of 120 to 600.
     assert (found.waits_of_earliest, found.waits_of_latest) == ((2500,), (500,))
@@ -52,7 +52,7 @@ def test_first_forecast_of_a_workload_counts_and_once() -> None:
     job = pending("a", 1, "next")
     book = book_of(job)
     for each in (foreseen(60, 540), foreseen(1, 2)):
-        book.foresee({"a": {job.id: each}})
+        book.uses.foresee({"a": {job.id: each}})
     add_up(book, 240, started(job, 240))
     add_up(book, 400, job)
     assert add_up(book, 600, started(job, 600)).waits_of_latest == (500,)
@@ -61,12 +61,12 @@ def test_first_forecast_of_a_workload_counts_and_once() -> None:
 def test_workload_that_is_gone_or_made_again_has_no_forecast() -> None:
     job = pending("a", 1, "next")
     book = book_of(job)
-    book.foresee({"a": {job.id: foreseen(60, 540)}})
+    book.uses.foresee({"a": {job.id: foreseen(60, 540)}})
     add_up(book, 10)
-    book.foresee({})
+    book.uses.foresee({})
     again = pending("a", 1, "next", created=after(100))
     add_up(book, 100, again)
-    book.foresee({"a": {job.id: foreseen(60, 540)}})
+    book.uses.foresee({"a": {job.id: foreseen(60, 540)}})
     assert add_up(book, 240, started(job, 240)) == NO_RUN_TIMES
 
 
