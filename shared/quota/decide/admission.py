@@ -99,13 +99,13 @@ class AdmissionPasses:
         )
         tournament = Tournament(self.usage, borrowers.heads())
         while (head := tournament.best) is not None and self.block.by is None:
-            may_be_out = not self._deferred
-            if may_be_out and borrowers.is_out(ROOT):
-                return
-            if may_be_out and len(head.path) > 2 and borrowers.is_out(head.path[-2]):
+            is_below_a_child = len(head.path) > 2
+            if self._deferred or not borrowers.is_out(head.path[-2] if is_below_a_child else ROOT):
+                tournament.replace_best(borrowers.take_turn(head, self._try_borrowing))
+            elif is_below_a_child and not borrowers.is_out(ROOT):
                 tournament.drop_best_child_of_root()
             else:
-                tournament.replace_best(borrowers.take_turn(head, self._try_borrowing))
+                return
 
     def _queue(self, leaf: str, choose: Choose) -> LeafQueue:
         decided = Decided(self.inputs.now, self.usage.started, self.waits.reasons, self.claims.open)
@@ -155,7 +155,7 @@ class AdmissionPasses:
     def _borrowing_head(self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments) -> QueueHead | None:
         if self.block.holds(leaf_usage):
             return None
-        if workload.id in self._deferred:
+        if self._deferred and workload.id in self._deferred:
             return _head(workload, assignments[0].quantities, leaf_usage)
         for each in self._borrowing_candidates(leaf_usage, workload, assignments):
             if each.starts and self._spares_kept(leaf_usage, workload, each):
@@ -171,7 +171,8 @@ class AdmissionPasses:
         place = next((at for at, each in enumerate(assignments) if fits(leaf_usage, each.quantities)), None)
         if place is None:
             return ()
-        if workload.id in self.inputs.taken_over.may_not_borrow or not _tries_one(leaf_usage, workload, assignments):
+        may_not_borrow = self.inputs.taken_over.may_not_borrow
+        if (may_not_borrow and workload.id in may_not_borrow) or not _tries_one(leaf_usage, workload, assignments):
             return self._all_candidates(leaf_usage, workload, assignments)
         first = assignments[place]
         for each in (first,) if group.when_can_borrow is WhenCanBorrow.BORROW else assignments[place:]:

@@ -49,6 +49,16 @@ class BelowParent(dict[FlavorResource, Amount]):
         return found
 
 
+def _partly_entitled(inputs: RoundInput) -> Iterator[str]:
+    """Yield leaves in whose steps a workload might take its assignments in another order than in this round.
+
+    It can be entitled to some choices of an assignment, and for that what this cycle has started cannot be preempted.
+    """
+    for name in {each.workload.group for each in inputs.taken_over.starts}:
+        if inputs.classes(name).known.non_simple:
+            yield name
+
+
 class Borrowers:
     """The leaves of one borrowing pass, and what they need."""
 
@@ -67,8 +77,7 @@ class Borrowers:
         """Leaves in which nothing starts since before the pass."""
         self._deferred = deferred
         self._queue_of = queue_of
-        started = {each.workload.group for each in inputs.taken_over.starts}
-        self._to_evaluate = {*usage.touched, *started, *inputs.taken_over.barred_leaves}
+        self._to_evaluate = {*usage.touched, *inputs.taken_over.barred_leaves, *_partly_entitled(inputs)}
         """Leaves whose steps do not hold in this round."""
         self._steps: dict[str, QueueStep] = {}
         """leaf -> the step by which its head was chosen; only leaves that this pass has not changed."""

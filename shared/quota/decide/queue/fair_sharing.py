@@ -5,7 +5,7 @@ which their leaf stays within effectiveMin come first; then the child's share, i
 name.
 """
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import pairwise
@@ -23,6 +23,7 @@ from shared.resources import Amount, FlavorResource
 Rank = tuple[bool, bool, int, int, datetime, str]
 """(beyond effectiveMin, weight 0, share, past use, age of the head, name of the child); the lowest comes first."""
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_NOTHING: Final[Mapping[FlavorResource, Amount]] = {}
 SHARP: Final = 320
 """Two different shares differ by more than 2^-SHARP, because amounts have 63 bits: whole numbers order them exactly."""
 
@@ -156,14 +157,14 @@ class Shares:
     def of(self, parent: str, child: str, keys: Iterable[FlavorResource]) -> tuple[bool, int, int]:
         """Return whether the child has weight 0 on some key, and its largest share and past use on the others."""
         weightless, share, past = False, 0, 0
-        numbers, added = self._numbers[child], self._used.added
+        numbers, added = self._numbers[child], self._used.added.get(child, _NOTHING)
         past_use = self._snapshot.world.past_use.get(child)
         for key in keys:
             own = numbers.get(key, NO_NUMBERS)
             if own.weight == 0:
                 weightless = True
                 continue
-            borrowed = own.used + added.get((child, key), 0) - own.min
+            borrowed = own.used + added.get(key, 0) - own.min
             if borrowed > 0:
                 share = max(share, self._in_proportion(parent, key, borrowed, own.weight))
             if past_use:

@@ -104,8 +104,8 @@ class CycleCache:
         """parent → the steps of those leaves, merged; forgotten when one of the leaves has another record."""
         self._beyond: dict[str, Keys] = {}
         """group -> keys of which it uses more than its limit, also of groups that do not reach root."""
-        self._of_cycle: dict[int, KnownLeaf] = {}
-        """identity of a leaf -> its latest record in this cycle: after a trial, a leaf is often as it was before."""
+        self._of_cycle: dict[tuple[int, int], KnownLeaf] = {}
+        """identities of a leaf and its numbers → its record in this cycle: after a trial, both often are as before."""
         self._by_sort: dict[Sort, set[str]] = {sort: set() for sort in Sort}
         self._snapshot: Snapshot | None = None
 
@@ -196,10 +196,11 @@ class CycleCache:
 
     def _renew(self, name: str, snapshot: Snapshot) -> None:
         leaf, numbers, before = snapshot.leaves[name], snapshot.numbers[name], self.leaves.get(name)
-        known = self._of_cycle.get(id(leaf)) or before
+        both = id(leaf), id(numbers)
+        known = self._of_cycle.get(both) or before
         if known is None or known.leaf is not leaf or known.numbers is not numbers:
             known = KnownLeaf(leaf, numbers, known)
-        self.leaves[name] = self._of_cycle[id(leaf)] = known
+        self.leaves[name] = self._of_cycle[both] = known
         for sort, belongs in BELONGS.items():
             (self._by_sort[sort].add if belongs(leaf) else self._by_sort[sort].discard)(name)
         waits, parent = name in self._by_sort[Sort.WAITING], leaf.path[1]

@@ -48,19 +48,42 @@ class UsedSums:
 
     def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
         self._numbers = numbers
-        self.added: dict[GroupKey, Amount] = {}
-        """(group, key) -> what has been added to the frozen numbers, where anything has."""
+        self.added: dict[str, dict[FlavorResource, Amount]] = {}
+        """group → key → what has been added to the frozen numbers, where anything has."""
 
     def used(self, group: str, key: FlavorResource) -> Amount:
         """Return what the admitted workloads of the subtree request."""
-        return self._numbers.get(group, {}).get(key, NO_NUMBERS).used + self.added.get((group, key), 0)
+        return self._numbers.get(group, {}).get(key, NO_NUMBERS).used + self.added.get(group, {}).get(key, 0)
 
     def add(self, path: GroupPath, quantities: Quantities) -> None:
         """Add `quantities` to the leaf at the start of `path`, and to all its ancestors."""
-        for key, amount in quantities:
-            for group in path:
-                self.added[group, key] = self.added.get((group, key), 0) + amount
+        for group in path:
+            added = self.added.get(group)
+            if added is None:
+                added = self.added[group] = {}
+            for key, amount in quantities:
+                added[key] = added.get(key, 0) + amount
+
+
+class PlannedUse:
+    """Used of all groups without what a plan evicts, or is being evicted already."""
+
+    __slots__ = ("_evicted", "_used")
+
+    def __init__(self, used: UsedSums) -> None:
+        self._used = used
+        self._evicted: dict[GroupKey, Amount] = {}
+
+    def used(self, group: str, key: FlavorResource) -> Amount:
+        """Return what the workloads of the subtree that stay admitted request."""
+        return self._used.used(group, key) - self._evicted.get((group, key), 0)
 
     def remove(self, path: GroupPath, quantities: Quantities) -> None:
-        """Undo `add`."""
-        self.add(path, tuple((key, -amount) for key, amount in quantities))
+        """Count no more what an evicted workload uses, in the leaf at the start of `path` and in all its ancestors."""
+        for key, amount in quantities:
+            for group in path:
+                self._evicted[group, key] = self._evicted.get((group, key), 0) + amount
+
+    def restore(self, path: GroupPath, quantities: Quantities) -> None:
+        """Undo `remove`."""
+        self.remove(path, tuple((key, -amount) for key, amount in quantities))
