@@ -30,20 +30,39 @@ class Stops:
     """Keeps since when each group has been stopped, as far as was seen, without a break."""
 
     _since: dict[str, datetime] = field(default_factory=dict)
+    _generations: dict[str, int] = field(default_factory=dict)
     _reported: set[str] = field(default_factory=set)
 
     def started(self, rest: Rest, now: datetime) -> Iterator[str]:
-        """Yield each Job, once, that was started in a group that had been stopped."""
-        tree = tree_at(rest, now)
+        """Yield each Job, once, that was started in a group that had been stopped.
+
+        A group that was edited twice between two looks, or an override that began and ended, may have been open.
+        """
+        tree, edited_twice = tree_at(rest, now), self._edited_twice(rest)
         stopped = {name for name in tree.groups if _is_stopped(tree, name)}
+        self._since = {
+            name: since
+            for name, since in self._since.items()
+            if not any(each.name in edited_twice for each in _path(tree, name))
+        }
         for body in rest.lists["jobs"]:
             group, uid = body["metadata"].get("labels", {}).get(GROUP_LABEL, ""), body["metadata"]["uid"]
             since, at = self._since.get(group), _admitted_at(body)
-            if group in stopped and since and at and since + KNOWN_WITHIN < at <= now and uid not in self._reported:
+            if group not in stopped or not since or not at or uid in self._reported:
+                continue
+            if since + KNOWN_WITHIN < at <= now and _is_stopped(tree_at(rest, at), group):
                 self._reported.add(uid)
                 name = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
                 yield f"{name} was started at {at} in {group}, which has been stopped since {since}"
         self._since = {name: self._since.get(name, now) for name in stopped}
+
+    def _edited_twice(self, rest: Rest) -> set[str]:
+        """Return the groups of which a version between this look and the last one was not seen."""
+        before = self._generations
+        self._generations = {
+            each["metadata"]["name"]: each["metadata"].get("generation", 1) for each in rest.lists["groups"]
+        }
+        return {name for name, each in self._generations.items() if each > before.get(name, each) + 1}
 
 
 def has_budget(tree: Tree, name: str) -> bool:

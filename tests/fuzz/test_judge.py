@@ -3,10 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
+from shared.api.annotations import AdmissionAnnotation, write_annotation
+from shared.api.json.reading import write_moment
+from shared.api.names import ADMISSION
 from shared.quota.model.settings import QuotaSettings
 from tests.builders import NOW, after
 from tests.chaos.judging.at_rest import PATHS, Rest
 from tests.fuzz.judge import Groups, Patience, entitled_waiting, over_limits, used_by_live_pods
+from tests.fuzz.stops import Stops
 
 NAMESPACES = {"bound": "left", "open": ""}
 JOB = {"apiVersion": "batch/v1", "kind": "Job"}
@@ -100,3 +104,35 @@ def test_only_uninterrupted_violations_are_reported_and_only_once() -> None:
     assert patience.see(["a", "b"], after(11)) == ["a for 11 s"]
     assert patience.see(["a", "b"], after(12)) == []
     assert patience.longest == (timedelta(seconds=12), "a")
+
+
+def looked(generation: int, admitted_at: float | None = None, **spec: Any) -> Rest:
+    """A group that is on hold, and a Job in it that waits or was started then."""
+    stopped = group("left", 4)
+    stopped["metadata"]["generation"] = generation
+    stopped["spec"] |= {"stopPolicy": "Hold", **spec}
+    started = job(1, suspend=admitted_at is None)
+    if admitted_at is not None:
+        note = AdmissionAnnotation(flavors={"cpu": "default"}, time=after(admitted_at))
+        started["metadata"]["annotations"] = {ADMISSION: write_annotation(note)}
+    root = {**ROOT, "metadata": {"name": "root", "generation": 1}}
+    return lists(groups=[root, stopped], jobs=[started])
+
+
+def starts_while_stopped(*looks: tuple[float, Rest]) -> list[str]:
+    stops = Stops()
+    return [each.split(" was ")[0] for seconds, rest in looks for each in stops.started(rest, after(seconds))]
+
+
+def test_start_in_a_group_that_is_on_hold_is_told_once() -> None:
+    held, started = looked(2), looked(2, admitted_at=30)
+    assert starts_while_stopped((0, held), (31, started), (32, started)) == ["bound/j"]
+
+
+def test_start_is_legal_while_an_override_opens_the_group_between_two_looks() -> None:
+    opened = [{"from": write_moment(after(29)), "until": write_moment(after(31)), "stopPolicy": "Close"}]
+    assert starts_while_stopped((0, looked(2)), (33, looked(3, admitted_at=30, overrides=opened))) == []
+
+
+def test_start_may_be_legal_where_not_every_edit_of_the_group_was_seen() -> None:
+    assert starts_while_stopped((0, looked(2)), (33, looked(4, admitted_at=30))) == []

@@ -18,6 +18,7 @@ from shared.quota.model.rules.findings import NO_FINDINGS, Findings
 from shared.quota.model.rules.workloads.changed_workload import (
     WorkloadEdit,
     check_annotations_untouched,
+    check_kept_when_ended,
     check_not_started,
 )
 from shared.quota.model.rules.workloads.children import check_child_edit
@@ -106,8 +107,11 @@ def judge(sort: ReviewSort[Any], review: Review, context: ReviewContext) -> Verd
     """Report every violated rule; the reconciler's own writes are trusted."""
     edit = read_workload_review(sort, review, context)
     old = edit.old
-    if old is not None and (edit.by_reconciler or old.has_finished):
+    if edit.by_reconciler:
         return YES
+    if old is not None and old.has_finished:
+        before, after = old.metadata.labels, edit.new.metadata.labels
+        return verdict_of(Findings(tuple(check_kept_when_ended(edit.new.name, before, after))))
     forged = check_label(edit.new.kind, edit.new.metadata, edit.known, context)
     try:
         if sort.is_made(edit):

@@ -104,6 +104,25 @@ def test_released_or_enlarged_placeholder_job_gets_a_new_queue_time(tenant: Admi
     assert "(ReservedAnnotation)" in patch(tenant, "placeholder", forged)
 
 
+def test_ended_pod_stays_in_the_account_of_its_group(tenant: AdmissionSetup) -> None:
+    container = {"name": "c", "image": "none"}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "over", "labels": {"quotree.dev/group": "vision", "quotree.dev/pod-group": "ring"}},
+        "spec": {"containers": [container]},
+    }
+    assert create(tenant, body) == "pod/over created"
+    status = ("patch", "pod", "over", "-n", TEAM, "--subresource=status", "--type=merge")
+    tenant.control_plane.kubectl(*status, "-p", json.dumps({"status": {"phase": "Succeeded"}}))
+    for label in ("group", "pod-group"):
+        change = ("label", "pod", "over", "-n", TEAM, "--overwrite", *TENANT)
+        for wanted in (f"quotree.dev/{label}=reds", f"quotree.dev/{label}-"):
+            assert "charged by this label; leave it as it is (FrozenWhileRunning)" in words(
+                tenant.control_plane.kubectl(*change, wanted, check=False)
+            )
+
+
 def test_annotation_written_before_the_group_label_is_not_believed(tenant: AdmissionSetup) -> None:
     claim = json.dumps(
         {"reason": "Reclaimed", "time": "9999-12-31T23:59:00Z", "flavors": {}, "for": {"uid": "x", "flavors": {}}}

@@ -19,7 +19,7 @@ from shared.resources import Amount, FlavorResource
 
 Uses = Mapping[FlavorResource, Amount]
 StartKey = tuple[str, int]
-"""(uid, or the key where there is none; when it was admitted): the same for all that one start leaves."""
+"""(uid, or the key where that changes; when it was admitted): the same for all that one start leaves."""
 
 
 class UseChange(NamedTuple):
@@ -269,9 +269,13 @@ def used_until(running: _Running, at: int) -> dict[FlavorResource, Amount]:
 
 
 def start_of(workload: Workload) -> StartKey:
-    """Return the start of a workload that is admitted; of another one, none that can be."""
+    """Return the start of a workload that is admitted; of another one, none that can be.
+
+    A pod group has the uid of its first pod, which may end before the others: it is known by its key.
+    """
     since = None if workload.admission is None else workload.admission.since
-    return workload.uid or workload.key, 0 if since is None else milliseconds(since)
+    known_by = workload.key if workload.kind == "PodGroup" else workload.uid or workload.key
+    return known_by, 0 if since is None else milliseconds(since)
 
 
 def uses_of(workload: Workload) -> Uses:

@@ -122,22 +122,25 @@ def workload_of_pod_group(
     apart: int = 0,
     now: datetime | None = None,
 ) -> Reading:
-    """Read all pods of one pod group as one workload of kind PodGroup, named and dated by its first member.
+    """Read all pods of one pod group as one workload of kind PodGroup, with the labels and date of its first member.
 
-    `apart`: how many of its pods run already, as workloads of their own: they count towards the group's size.
+    That is the first one that runs, else the first one that waits: nobody judges what is written on an ended pod, and
+    one that waits may still be edited. `apart`: how many of its pods run already, as workloads of their own: they count
+    towards the group's size.
     """
     present = (pod for pod in members if not pod.never_starts)
     pods = sorted(present, key=lambda pod: (pod.metadata.created, pod.metadata.name))
     if not pods:
         return FINISHED
     live = [pod for pod in pods if not _is_over(pod)]
-    group = _resolve(pods, around, settings)
+    started = [pod for pod in live if not pod.is_gated]
+    first, *_ = counting = started or live or pods
+    group = resolve_group(first.metadata.labels, around.namespace_labels, default_group=settings.default_group)
     if group is None:
         return UNMANAGED
     if not live:
         return FINISHED
-    started = [pod for pod in live if not pod.is_gated]
-    annotations = read_annotations(_representative(started or live).metadata.annotations, now)
+    annotations = read_annotations(_representative(counting).metadata.annotations, now)
     states = {_state(pod, read_annotations(pod.metadata.annotations, now)) for pod in live}
     state = next(each for each in _STRONGEST if each in states)
     problems = _group_problems(pods, started, apart)
@@ -148,7 +151,7 @@ def workload_of_pod_group(
     problems = (*problems, *pod_sets.problems)
     least = ready_pods((pod.metadata for pod in live), len(live))
     draft = replace(
-        _group_draft(pods[0], live, group, annotations, pod_sets),
+        _group_draft(first, live, group, annotations, pod_sets),
         waits=bool(problems) and not started,
         problems=problems,
     )
@@ -194,12 +197,6 @@ def _assigned(annotations: Annotations) -> Flavors:
     if annotations.admission is not None:
         return annotations.admission.assigned
     return {} if annotations.eviction is None else annotations.eviction.assigned
-
-
-def _resolve(pods: Sequence[Pod], around: NamespaceContext, settings: QuotaSettings) -> str | None:
-    if not pods:
-        return None
-    return resolve_group(pods[0].metadata.labels, around.namespace_labels, default_group=settings.default_group)
 
 
 _STRONGEST = (ObjectState.RUNNING, ObjectState.ADOPTED, ObjectState.EVICTING, ObjectState.PENDING)

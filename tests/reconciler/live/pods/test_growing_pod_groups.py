@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shared.api.names import ADMISSION, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
+from shared.api.names import ADMISSION, GROUP_LABEL, POD_GROUP_LABEL, POD_GROUP_SIZE_LABEL, PREEMPTIBLE_LABEL
 from tests.reconciler.live.pods.test_pods import held, placed, pod
 from tests.reconciler.reconciler_process import Quotree, note_of, quota, wait_for
 from tests.reconciler.tenants import PODS, Tenant
@@ -40,6 +40,26 @@ def test_pods_that_join_a_started_pod_group_are_admitted_separately(q: Quotree, 
     (name,) = placed(q).keys() - {"seed"}
     grown = q.get(f"{PODS}/{name}")
     assert (note_of(grown, ADMISSION) or {})["members"] == []
+
+
+def test_labels_of_an_ended_pod_do_not_move_what_runs_of_its_pod_group(q: Quotree) -> None:
+    tenant = Tenant.of(q)
+    q.lead()
+    q.group("vision", quotas=[quota(min="8")])
+    q.group("nlp", quotas=[quota(min="8")])
+    for name in ("a", "b"):
+        tenant.create(PODS, member(name, "1", size="2"))
+    wait_for(lambda: placed(q).keys() == {"a", "b"}, "both run", LONG)
+    q.merge(f"{PODS}/a/status", {"status": {"phase": "Succeeded"}})
+    tenant.merge(f"{PODS}/a", {"metadata": {"labels": {GROUP_LABEL: "nlp"}}})
+    # What comes after it is seen after it.
+    tenant.create(PODS, pod("later", "nlp", "2"))
+
+    def used(group: str) -> Any:
+        return q.group_status(group)["quotas"][0]["used"]
+
+    wait_for(lambda: used("nlp") == {"cpu": "2"}, "only the one that comes later runs there", LONG)
+    wait_for(lambda: used("vision") == {"cpu": "1"}, "the other pod of the group is counted as before", LONG)
 
 
 def test_no_pod_joins_a_held_pod_group(q: Quotree) -> None:

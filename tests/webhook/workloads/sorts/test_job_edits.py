@@ -17,6 +17,7 @@ def replaced_by(started: dict[str, Any], policy: str) -> dict[str, Any]:
 
 
 RUNNING = job("nlp", annotations=admitted("t4"), status={"startTime": "2026-03-01T12:00:00Z", "active": 1})
+FINISHED = {"conditions": [{"type": "Complete", "status": "True"}]}
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "resumed by hand": (
         job("nlp", suspend=False),
@@ -148,6 +149,16 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
             )
         ],
     ),
+    "moved when it has finished": (
+        job("vision", status=FINISHED),
+        job("nlp", status=FINISHED),
+        [
+            (
+                "Job 'train' metadata.labels[quotree.dev/group]: has ended, and what it used is charged by this label; "
+                "leave it as it is (FrozenWhileRunning)"
+            )
+        ],
+    ),
     "flavor unheard of": (
         job("nlp", labels={"quotree.dev/flavor": "h100"}, **HELD),
         job("nlp", **HELD),
@@ -194,8 +205,8 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         job("nlp", labels={"quotree.dev/preemptible": "true"}, **HELD),
     ),
     "finished": (
-        job("nlp", suspend=False, status=RUNNING["status"]),
-        job("gone", status={"conditions": [{"type": "Complete", "status": "True"}]}, **HELD),
+        job("gone", suspend=False, status=RUNNING["status"]),
+        job("gone", status=FINISHED, **HELD),
     ),
 }
 

@@ -197,7 +197,12 @@ def test_invalid_new_pod_is_refused(body: dict[str, Any], sentences: list[str]) 
     assert refusals(judge_pod(review(body), context())) == sentences
 
 
+def ended(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "status": {"phase": "Succeeded"}}
+
+
 RUNNING = plain_pod("nlp", annotations=ADMITTED)
+IN_GROUP = plain_pod("nlp", annotations=ADMITTED, labels={"quotree.dev/pod-group": "x"})
 EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "gate removed by hand": (plain_pod("nlp"), plain_pod("nlp", **GATED), ["OnlyReconcilerStarts"]),
     "admission forged": (plain_pod("nlp", annotations=ADMITTED), plain_pod("nlp"), ["ReservedAnnotation"]),
@@ -222,6 +227,10 @@ EDITS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         ["JobChanged"],
     ),
     "running pod that a Job is to answer for": (plain_pod("nlp", owners=JOB), plain_pod("nlp"), ["JobChanged"]),
+    "group left when it has ended": (ended(plain_pod(None)), ended(RUNNING), ["FrozenWhileRunning"]),
+    "group changed when it has ended": (ended(plain_pod("vision")), ended(RUNNING), ["FrozenWhileRunning"]),
+    "pod group joined when it has ended": (ended(IN_GROUP), ended(RUNNING), []),
+    "pod group left when it has ended": (ended(RUNNING), ended(IN_GROUP), ["FrozenWhileRunning"]),
     "group left while it is being deleted": (
         deleting(plain_pod(None, annotations=ADMITTED)),
         deleting(RUNNING),

@@ -11,6 +11,7 @@ from typing import Final
 
 from shared.api.names import (
     FLAVOR_LABEL,
+    GROUP_LABEL,
     HOLD_GATE_PREFIX,
     HOLD_LABEL,
     JOB_OWNER_LABEL,
@@ -176,6 +177,14 @@ def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
         if before.labels.get(label) != after.labels.get(label):
             message = "cannot change while the workload runs; suspend it first"
             yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
+
+
+def check_kept_when_ended(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Violation]:
+    """A workload that has ended keeps the labels by which it is counted: what it used is charged there."""
+    for label in (GROUP_LABEL, POD_GROUP_LABEL):
+        if before.get(label) and before.get(label) != after.get(label):
+            message = "has ended, and what it used is charged by this label; leave it as it is"
+            yield Violation("FrozenWhileRunning", name, f"metadata.labels[{label}]", message)
 
 
 def check_gates_kept(edit: WorkloadEdit, context: WorkloadContext) -> Iterator[Violation]:

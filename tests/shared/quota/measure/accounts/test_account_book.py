@@ -88,6 +88,19 @@ def test_pods_of_a_later_attempt_count_again() -> None:
     assert account(book, "a").used == 7_000
 
 
+def test_all_is_counted_of_a_pod_group_whose_first_pod_goes() -> None:
+    """It has that pod's uid: its use since the start was counted as if the pod had never been there."""
+    book = new_book()
+    whole = replace(running("a", 6, "x", since=NOW), kind="PodGroup", uid="first")
+    found = world(TREE, [whole])
+    book.after(found, NOW)
+    rest = replace(whole, request={"gpu": 1}, uid="second")
+    found = found.with_changes([(whole, rest)])
+    book.after(found, after(30))
+    closed(book, found.with_changes([(rest, None)]), 40)
+    assert account(book, "a").used == 6 * 30_000 + 1 * 10_000
+
+
 def test_what_was_used_before_an_eviction_is_lost_and_its_pods_count_until_they_end() -> None:
     book, job = new_book(), running("a", 2, "x", since=after(-100))
     found = world(TREE, [job])

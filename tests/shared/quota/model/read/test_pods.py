@@ -160,6 +160,36 @@ def test_pod_deleted_before_the_start_leaves_its_pod_group() -> None:
     assert again.problems == ()
 
 
+def test_labels_of_a_pod_that_has_ended_say_nothing_of_the_group_that_runs() -> None:
+    """Nobody judges what its owner writes on an ended pod: it moved a running group, or took it out of all accounts."""
+    ended = member("a", annotations=ADMITTED, status={"phase": "Succeeded"})
+    rest = [member(name, annotations=ADMITTED) for name in "bc"]
+    for group in ("nlp", None):
+        ended.metadata.labels["quotree.dev/preemptible"] = "false"
+        ended.metadata.labels["quotree.dev/flavor"] = "a100"
+        ended.metadata.labels.pop("quotree.dev/group")
+        if group is not None:
+            ended.metadata.labels["quotree.dev/group"] = group
+        found = read(ended, *rest)
+        assert found.workload is not None
+        assert (found.state, found.workload.group, found.workload.request) == (
+            ObjectState.RUNNING,
+            "vision",
+            {"cpu": 2000},
+        )
+        assert (found.workload.preemptible, found.workload.only_flavor, found.workload.uid) == (True, None, "uid-b")
+        ended.metadata.labels["quotree.dev/group"] = "vision"
+
+
+def test_labels_of_a_pod_that_waits_say_nothing_of_the_group_that_runs() -> None:
+    """They may be edited until it starts, also while others of its group run already."""
+    waits = member("a", **GATED)
+    waits.metadata.labels["quotree.dev/group"] = "nlp"
+    found = read(waits, *(member(name, annotations=ADMITTED) for name in "bc"))
+    assert found.workload is not None
+    assert (found.state, found.workload.group) == (ObjectState.RUNNING, "vision")
+
+
 def test_started_pod_group_with_a_problem_is_not_held() -> None:
     found = read(member("a", annotations=ADMITTED), member("b", size="4", annotations=ADMITTED))
     assert found.workload is not None
