@@ -124,7 +124,7 @@ def starts_while_stopped(*looks: tuple[float, Rest]) -> list[str]:
     return [each.split(" was ")[0] for seconds, rest in looks for each in stops.started(rest, after(seconds))]
 
 
-def test_start_in_a_group_that_is_on_hold_is_told_once() -> None:
+def test_start_in_a_group_that_is_on_hold_is_found_once() -> None:
     held, started = looked(2), looked(2, admitted_at=30)
     assert starts_while_stopped((0, held), (31, started), (32, started)) == ["bound/j"]
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from shared.quota.model import rules
 from shared.quota.model.in_force import group_in_force
-from shared.quota.model.in_force.instants import instants
+from shared.quota.model.in_force.instants import MOST, instants
 from shared.quota.model.rules import Context, Findings, Violation
 from shared.quota.model.rules.groups.timed import check_moments
-from shared.quota.model.rules.over_time import at_moment, family_of
+from shared.quota.model.rules.over_time import at_moment, at_worst, family_of
 from shared.quota.model.tree import Group, Tree
 from webhook.quota.edits import GROUP, GroupEdit
 from webhook.quota.left_out import judge_without_faulty
@@ -61,6 +61,8 @@ def judge_over_time(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[s
         return judge_among(edit, pending, leaving, context)
     groups = tuple(_compared(edit, edit.new, pending))
     names = {group.name for group in groups}
+    if _is_always_legal(edit, pending, leaving, context, groups):
+        return judge_among(_edit_at(edit, context.now), pending.at(context.now, names), leaving, context)
     first: EditOutcome | None = None
     moments = instants(groups, context.now)
     if too_many := tuple(check_moments(edit.old, edit.new, moments)):
@@ -73,6 +75,21 @@ def judge_over_time(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[s
             broken = tuple(at_moment(each, moment, context.now, others) for each in outcome.findings.violations)
             return EditOutcome(Findings(broken, first.findings.warnings), outcome.unsettled)
     return first or judge_among(edit, pending, leaving, context)
+
+
+def _is_always_legal(
+    edit: GroupEdit, pending: PendingEdits, leaving: frozenset[str], context: Context, groups: Sequence[Group]
+) -> bool:
+    """Return whether the edit is legal however the others are amended; False where only their moments tell."""
+    others = [each for each in groups if each is not edit.old and each is not edit.new]
+    worst = None if context.now is None or edit.new is None else at_worst(edit.old, edit.new, others, context.now)
+    if worst is None or context.now is None:
+        return False
+    pending = pending.each_as(worst, {each.name for each in others})
+    moments = instants([each for each in (edit.old, edit.new) if each is not None], context.now)
+    return len(moments) <= MOST and all(
+        judge_among(_edit_at(edit, moment), pending, leaving, context).is_legal for moment in moments
+    )
 
 
 def _compared(edit: GroupEdit, new: Group, pending: PendingEdits) -> Iterator[Group]:

@@ -105,11 +105,16 @@ def test_released_or_enlarged_placeholder_job_gets_a_new_queue_time(tenant: Admi
 
 
 def test_ended_pod_stays_in_the_account_of_its_group(tenant: AdmissionSetup) -> None:
-    container = {"name": "c", "image": "none"}
+    labels = {
+        "quotree.dev/group": "vision",
+        "quotree.dev/pod-group": "ring",
+        "quotree.dev/pod-group-size": "1",
+    }
+    container = {"name": "c", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     body = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "over", "labels": {"quotree.dev/group": "vision", "quotree.dev/pod-group": "ring"}},
+        "metadata": {"name": "over", "labels": labels},
         "spec": {"containers": [container]},
     }
     assert create(tenant, body) == "pod/over created"

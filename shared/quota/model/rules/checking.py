@@ -13,6 +13,7 @@ from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules import flavors
 from shared.quota.model.rules.context import Context, TreeEdit
 from shared.quota.model.rules.findings import Findings, Violation
+from shared.quota.model.rules.groups.names import has_too_many_entries
 from shared.quota.model.rules.groups.numbers.percents import with_amounts
 from shared.quota.model.rules.registry import (
     CHANGE_RULES,
@@ -21,6 +22,7 @@ from shared.quota.model.rules.registry import (
     QUOTAS,
     TIME_RULES,
     TREE_RULES,
+    OwnRule,
     Reads,
     TreeRule,
 )
@@ -67,13 +69,24 @@ def _own_violations(change: TreeEdit, changed: Reads) -> Iterator[Violation]:
     for rule in (*OWN_RULES, *TIME_RULES):
         if not rule.reads & changed:
             continue
-        found = tuple(rule.check(change.new))
-        known = {_place(each): each for each in rule.check(change.old)} if found and change.old else {}
+        found = _own_findings(rule, change.new)
+        known = {_place(each): each for each in _own_findings(rule, change.old)} if found and change.old else {}
         yield from (each for each in found if _is_new(each, known.get(_place(each))))
 
 
+def _own_findings(rule: OwnRule, group: Group) -> tuple[Violation, ...]:
+    return () if _walks_too_many(rule, group) else tuple(rule.check(group))
+
+
+def _walks_too_many(rule: OwnRule | TreeRule, group: Group | None) -> bool:
+    """Return whether the rule looks at entries of a group that has more than may be, which is said once."""
+    if group is None or not has_too_many_entries(group):
+        return False
+    return bool(rule.reads & QUOTAS) and "TooManyEntries" not in rule.codes
+
+
 def _tree_findings(rule: TreeRule, change: TreeEdit, context: Context) -> Findings:
-    concerned = tuple(rule.concerns(change))
+    concerned = tuple(name for name in rule.concerns(change) if not _walks_too_many(rule, change.after.get(name)))
     found = tuple(each for name in concerned for each in rule.check(change.after, name, context))
     if rule.only_warns or not found:
         return Findings(warnings=found)
@@ -101,7 +114,7 @@ def check_tree(tree: Tree, context: Context) -> Findings:
 def check_written(tree: Tree, context: Context) -> Findings:
     """The same without what percents come to: no node that comes or goes changes the answer."""
     own_rules = (*OWN_RULES, *TIME_RULES)
-    own = (found for name in sorted(tree.groups) for rule in own_rules for found in rule.check(tree[name]))
+    own = (found for name in sorted(tree.groups) for rule in own_rules for found in _own_findings(rule, tree[name]))
     among = (found for rule in TREE_RULES if not rule.only_warns for found in _everywhere(rule, tree, context))
     warned = (found for rule in TREE_RULES if rule.only_warns for found in _everywhere(rule, tree, context))
     beside = flavors.warn_unlabelled_beside_labelled(context.flavors)
@@ -113,15 +126,17 @@ def check_quotas_below(tree: Tree, parent: str, context: Context) -> Iterator[Vi
     """Yield what is wrong with the quotas of a parent and its children, by themselves and among each other."""
     for name in (parent, *tree.children(parent)):
         if name in tree:
-            yield from (found for rule in OWN_RULES if rule.reads & QUOTAS for found in rule.check(tree[name]))
+            rules = (rule for rule in OWN_RULES if rule.reads & QUOTAS)
+            yield from (found for rule in rules for found in _own_findings(rule, tree[name]))
     for rule in TREE_RULES:
-        if parent in tree and rule.reads & QUOTAS and not rule.only_warns:
+        if rule.reads & QUOTAS and not rule.only_warns and parent in tree and not _walks_too_many(rule, tree[parent]):
             yield from rule.check(tree, parent, context)
 
 
 def _everywhere(rule: TreeRule, tree: Tree, context: Context) -> Iterator[Violation]:
     for name in rule.everywhere(tree, context):
-        yield from rule.check(tree, name, context)
+        if not _walks_too_many(rule, tree.get(name)):
+            yield from rule.check(tree, name, context)
 
 
 def _flavor_violations(context: Context) -> Iterator[Violation]:

@@ -6,12 +6,13 @@ find more at another moment, and only among groups that are compared with each o
 See docs/specification.md §4.13.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
 from shared.api.json.reading import write_moment
 from shared.quota.model.in_force import amendments_at, group_in_force
+from shared.quota.model.in_force.extremes import at_its_least, at_its_most, has_percents
 from shared.quota.model.in_force.instants import MOST, instants
 from shared.quota.model.rules.checking import check_change, check_quotas_below, check_tree
 from shared.quota.model.rules.context import Context
@@ -28,6 +29,8 @@ def check_change_over_time(before: Tree, after: Tree, name: str, context: Contex
     if context.now is None:
         return check_change(before, after, name, context)
     family = family_of(name, (before, after))
+    if _is_always_legal(before, after, name, context):
+        return check_change(in_force(before, family, context.now), in_force(after, family, context.now), name, context)
     groups = tuple(tree[each] for each in sorted(family) for tree in (after, before) if each in tree)
     moments = instants(groups, context.now)
     new = after.get(name)
@@ -42,6 +45,36 @@ def check_change_over_time(before: Tree, after: Tree, name: str, context: Contex
             broken = tuple(at_moment(each, moment, context.now, concerned) for each in found.violations)
             return Findings(broken, now.warnings)
     return now
+
+
+def _is_always_legal(before: Tree, after: Tree, name: str, context: Context) -> bool:
+    """Return whether the edit breaks nothing however the others are amended; False where only their moments tell."""
+    old, new, now = before.get(name), after.get(name), context.now
+    others = [tree[each] for tree in (before, after) for each in family_of(name, (tree,)) - {name} if each in tree]
+    worst = None if new is None or now is None else at_worst(old, new, others, now)
+    if worst is None or now is None:
+        return False
+    changed = {each.name: worst(each) for each in others}
+    was, will_be = (
+        tree.with_same_parents({each: changed[each] for each in changed if each in tree}) for tree in (before, after)
+    )
+    moments = instants(filter(None, (old, new)), now)
+    return len(moments) <= MOST and not any(
+        check_change(in_force(was, (name,), moment), in_force(will_be, (name,), moment), name, context).violations
+        for moment in moments
+    )
+
+
+def at_worst(old: Group | None, new: Group, others: Iterable[Group], now: datetime) -> Callable[[Group], Group] | None:
+    """Return how each other group is taken so that what is legal with them then is legal at all times.
+
+    The parent promises its least, siblings and children their most. So an edit that takes nothing from others is legal
+    whatever their overrides and windows are, and nobody who edits a sibling can keep it from being judged. None: where
+    there are percents or the group moves, this is not known.
+    """
+    if (old is not None and old.parent != new.parent) or any(map(has_percents, (*others, new, *filter(None, (old,))))):
+        return None
+    return lambda group: at_its_least(group, now) if group.name == new.parent else at_its_most(group, now)
 
 
 def check_tree_over_time(tree: Tree, context: Context, until: datetime | None = None) -> Findings:

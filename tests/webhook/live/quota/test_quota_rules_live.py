@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from dev.controlplane.cluster import ControlPlane
+from shared.api.json.reading import write_moment
 from shared.api.names import API_VERSION, IN_USE
 from tests.preloaded import Preloaded
 from tests.shared.quota.model.rules.test_tree_rules import CASES, WARNINGS, Case
-from tests.trees import group
+from tests.trees import GPU, group
 from tests.webhook.group_lines import GROUPS, MERGE, apply, ask, ask_in_every_way, body_of, denied, store
 from tests.webhook.rolling.balancer import PortBalancer
 from tests.webhook.rolling.replicas import EDITS, Replicas, wait_for
@@ -287,3 +289,33 @@ def test_group_created_and_deleted_while_the_webhook_hears_nothing_is_forgotten(
         assert control_plane.rest.request("DELETE", f"{GROUPS}/late")[0] == 200
     one_replica.use(0)
     store(control_plane, "b 5\na 3")
+
+
+def test_one_leaf_with_more_moments_than_are_judged_is_refused_and_stops_no_sibling(
+    control_plane: ControlPlane,
+) -> None:
+    """Its windows, open together in hundreds of ways, are legal; a sibling's are judged without them."""
+    store(control_plane, "root 20\n  p/ 7\n    a 3\n    b 3")
+    now = datetime.now(UTC)
+    harmless = {"quotas": [{"weight": {GPU: 1}}]}
+    windows = [
+        {"schedule": f"{each} */{each + 6} * * *", "duration": f"{180 + 7 * each}m", **harmless} for each in range(8)
+    ]
+    overrides = [
+        {
+            "from": write_moment(now + timedelta(days=1 + 12 * each)),
+            "until": write_moment(now + timedelta(days=13 + 12 * each)),
+            **harmless,
+        }
+        for each in range(31)
+    ]
+
+    def edit(name: str, **spec: object) -> tuple[int, str]:
+        code, answer = control_plane.rest.request("PATCH", f"{GROUPS}/{name}", {"spec": spec}, MERGE)
+        return code, str(answer.get("message", ""))
+
+    code, message = edit("a", windows=windows, overrides=overrides)
+    assert (code, "more than 1000 ways" in message, "(TooManyMoments)" in message) == (422, True, True)
+    assert edit("a", windows=windows, overrides=overrides[:18]) == (200, "")
+    assert edit("b", windows=windows[-3:], overrides=overrides[18:]) == (200, "")
+    assert edit("b", windows=[{**windows[0], "quotas": [{"min": {GPU: 5}}]}])[0] == 422

@@ -21,7 +21,7 @@ from shared.api.names import COUNTS
 from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.tree import DEFAULT_FLAVOR, LIMITS, WRITTEN, Entry, Group, Override, Window
+from shared.quota.model.tree import DEFAULT_FLAVOR, LIMITS, WRITTEN, Entry, Group, Override, Tree, Window
 
 _NAME = re.compile(NAME, re.ASCII)
 _RESOURCE = re.compile(RESOURCE_NAME, re.ASCII)
@@ -54,6 +54,17 @@ def placed(quotas: Sequence[Entry], field: str = "spec.quotas") -> Iterator[tupl
     for at, entry in enumerate(quotas):
         is_among_others = entry.flavor == COUNTS and DEFAULT_FLAVOR in flavors
         yield f"{field}[{flavors.index(DEFAULT_FLAVOR) if is_among_others else at}]", entry
+
+
+def has_too_many_entries(group: Group) -> bool:
+    """Return whether it is illegal for the number of its entries: no other rule looks at each of them then."""
+    return len(group.quotas) > MAX_ENTRIES
+
+
+def children_to_sum(tree: Tree, parent: str) -> list[Group]:
+    """Return the children of a parent, without those that have too many entries."""
+    children = (tree[child] for child in tree.children(parent) if child != parent)
+    return [child for child in children if not has_too_many_entries(child)]
 
 
 def is_name(text: str) -> bool:
@@ -108,7 +119,7 @@ def check_flavor_name(flavor: Flavor) -> Iterator[Violation]:
 
 def check_counts(group: Group) -> Iterator[Violation]:
     """At most 64 entries of at most 64 resources, 16 budgets, and 200 weights in the order of a leaf."""
-    if len(group.quotas) > MAX_ENTRIES:
+    if has_too_many_entries(group):
         message = f"has {len(group.quotas)} entries, at most {MAX_ENTRIES} are allowed; take some out"
         yield Violation("TooManyEntries", of_group(group.name), "spec.quotas", message)
     for field, entry in placed(group.quotas):

@@ -3,12 +3,14 @@
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
 from shared.quota.model import rules
 from shared.quota.model.in_force.instants import MOST, instants
 from shared.quota.model.rules import Context
+from shared.quota.model.rules.over_time import in_force
 from shared.quota.model.tree import Entry, Override, Tree, Window
 from tests.trees import GPU, tree
 
@@ -72,3 +74,54 @@ def test_what_one_object_can_say_is_judged_before_the_api_server_stops_waiting(h
     began = time.process_time()
     edited(TREE, overrides=tuple(overrides), windows=tuple(windows))
     assert time.process_time() - began < 5
+
+
+def test_who_uses_up_all_moments_keeps_no_sibling_from_its_own_times() -> None:
+    """The editor of `a` has so many that nothing can be judged together with them; `b` takes nothing from it."""
+    before = TREE.with_group(replace(TREE["a"], overrides=OVERRIDES, windows=WINDOWS))
+    mild = (Override(NOW + DAY, NOW + 2 * DAY, (Entry("default", min={GPU: 2}, weight={GPU: 5}),)),)
+    after = before.with_group(replace(before["b"], overrides=mild, windows=WINDOWS[:1]))
+    assert rules.check_change_over_time(before, after, "b", CONTEXT).violations == ()
+    lower = before.with_group(replace(before["p"], overrides=mild))
+    found = rules.check_change_over_time(before, lower, "p", CONTEXT).violations
+    assert [each.rule for each in found] == ["TooManyMoments"]
+
+
+def test_what_only_the_times_of_siblings_make_legal_is_judged_at_each_of_them() -> None:
+    """`a` has 1 of its 3 for a week: only then may `b` have 5 of 7."""
+    week = (NOW + 7 * DAY, NOW + 14 * DAY)
+    before = TREE.with_group(replace(TREE["a"], overrides=(Override(*week, (Entry("default", min={GPU: 1}),)),)))
+    five = (Entry("default", min={GPU: 5}),)
+    for span, broken in ((week, []), ((week[0], week[1] + DAY), ["SumOfMinExceedsParent"])):
+        after = before.with_group(replace(before["b"], overrides=(Override(*span, five),)))
+        found = rules.check_change_over_time(before, after, "b", CONTEXT).violations
+        assert [each.rule for each in found] == broken
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_edits_are_judged_as_by_a_look_at_every_moment(seed: int) -> None:
+    """Others at their worst only shorten the search: what is legal is what breaks nothing at any moment."""
+    dice = Random(seed)
+    for _ in range(5):
+        before = TREE
+        for name in ("p", "a", "b"):
+            before = before.with_group(replace(before[name], overrides=_random_overrides(dice)))
+        edited = dice.choice(("p", "a", "b"))
+        quotas = (Entry("default", min={GPU: dice.randint(0, 7)}, max={GPU: 7}),)
+        after = before.with_group(replace(before[edited], quotas=quotas, overrides=_random_overrides(dice)))
+        names = frozenset(before.groups)
+        groups = [tree[each] for tree in (before, after) for each in names]
+        broken = any(
+            rules.check_change(in_force(before, names, at), in_force(after, names, at), edited, CONTEXT).violations
+            for at in instants(groups, NOW)
+        )
+        found = rules.check_change_over_time(before, after, edited, CONTEXT).violations
+        assert bool(found) == broken, (before, after)
+
+
+def _random_overrides(dice: Random) -> tuple[Override, ...]:
+    days = sorted(dice.sample(range(1, 20), 2 * dice.randint(0, 2)))
+    return tuple(
+        Override(NOW + start * DAY, NOW + end * DAY, (Entry("default", min={GPU: dice.randint(0, 7)}),))
+        for start, end in zip(days[::2], days[1::2], strict=True)
+    )

@@ -13,7 +13,7 @@ from shared.percents import WHOLE, Percent, write_percent
 from shared.quota.model.amounts.resolution import Base, base_of_root, is_unknown, resolve
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import of_group, placed
+from shared.quota.model.rules.groups.names import children_to_sum, of_group, placed
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import LIMITS, ROOT, WRITTEN, Entry, Group, Tree
 from shared.resources import FlavorResource, write_quantity
@@ -60,7 +60,7 @@ def check_sum_of_percents(tree: Tree, parent: str, _context: Context) -> Iterato
     """The mins of one parent's children that are percents are at most 100 % together, whatever the capacity."""
     if not tree.has_percents:
         return
-    children = [tree[child] for child in tree.children(parent) if child != parent]
+    children = children_to_sum(tree, parent)
     for key, shares in sorted(_percents_of_min(children).items()):
         together = sum(percent for _, percent in shares)
         if together > WHOLE:

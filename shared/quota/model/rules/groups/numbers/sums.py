@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from shared.quota.model.amounts.resolution import is_unknown
 from shared.quota.model.rules.context import Context
 from shared.quota.model.rules.findings import Violation
-from shared.quota.model.rules.groups.names import of_group, placed
+from shared.quota.model.rules.groups.names import children_to_sum, of_group, placed
 from shared.quota.model.rules.groups.numbers.percents import written
 from shared.quota.model.rules.listing import listed
 from shared.quota.model.tree import ROOT, Group, Tree
@@ -34,7 +34,7 @@ def check_sum_of_min(tree: Tree, parent: str, _context: Context) -> Iterator[Vio
     above = tree.get(parent)
     if above is None or parent == ROOT:
         return
-    children = [tree[child] for child in tree.children(parent) if child != parent]
+    children = children_to_sum(tree, parent)
     for key, promised in sorted(sum_of_min(children).items()):
         entry = above.entry(key.flavor)
         if entry is not None and is_unknown(entry, "min", key.resource):
@@ -82,7 +82,7 @@ def warn_first_level_above_capacity(tree: Tree, parent: str, context: Context) -
     if parent != ROOT or context.capacity is None:
         return
     capacity = _capped(context.capacity, tree)
-    for key, promised in sorted(sum_of_min(tree[child] for child in tree.children(ROOT)).items()):
+    for key, promised in sorted(sum_of_min(children_to_sum(tree, ROOT)).items()):
         if context.measured is not None and key.flavor not in context.measured:
             continue
         has = capacity.get(key, 0)
@@ -106,10 +106,10 @@ def _capped(capacity: Mapping[FlavorResource, Amount], tree: Tree) -> dict[Flavo
 def warn_weight_on_some(tree: Tree, parent: str, _context: Context) -> Iterator[Violation]:
     """Of siblings with a quota for the same resource only some set a weight: the others' share follows their max."""
     with_weight: dict[tuple[str, str], list[str]] = {}
-    for child in tree.children(parent):
-        for entry in tree[child].quotas:
+    for child in children_to_sum(tree, parent):
+        for entry in child.quotas:
             for resource in entry.named("weight") if entry.percents else entry.weight:
-                with_weight.setdefault((entry.flavor, resource), []).append(child)
+                with_weight.setdefault((entry.flavor, resource), []).append(child.name)
     for key in sorted(with_weight):
         others = _without_weight(tree, parent, FlavorResource(*key), with_weight[key])
         if others:
