@@ -1,7 +1,8 @@
 """Which benchmarks there are: `python -m benchmarks [NAME…]` runs them, or all of them, one after another.
 
 At the end one table says what was measured. A run of all writes docs/benchmarks/results.json, of which the page is
-made (`python -m benchmarks.results.pages`). A run of some replaces their figures in the file that `--out` names.
+made (`python -m benchmarks.results.pages`). A run of some replaces their figures in the file that `--out` names. Some
+take too long for a run of all, and are run when they are named.
 `--small` runs trials, which tell nothing but that each benchmark works.
 """
 
@@ -14,11 +15,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 from benchmarks.results.figures import FIGURES, recorded, table
 from benchmarks.results.machine import commit, conditions, load, today
-from benchmarks.results.programme import ALL, WHOLE, Benchmark
+from benchmarks.results.programme import ALL, BY_HAND, WHOLE, Benchmark
 from benchmarks.results.results import (
     ENDED_WELL,
     OK,
@@ -34,7 +36,8 @@ from benchmarks.results.results import (
 
 def main() -> int:
     """Run each in a process of its own, print the table, and return 1 when one failed."""
-    names = [each.name for each in ALL]
+    every = (*ALL, *BY_HAND)
+    names = [each.name for each in every]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--small", action="store_true")
@@ -42,7 +45,7 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := set(options.names) - set(names):
         parser.error(f"unknown benchmark {', '.join(sorted(unknown))}: there are {', '.join(names)}")
-    chosen = [each for each in ALL if each.name in (options.names or names)]
+    chosen = [each for each in every if each.name in options.names] if options.names else ALL
     results = run_all(chosen, small=options.small)
     print(f"\n{table(results.figures)}\n\n{results.summary}", flush=True)
     path = options.out or (None if options.names or options.small else RESULTS)
@@ -55,10 +58,15 @@ def main() -> int:
 def run_all(chosen: Sequence[Benchmark], *, small: bool) -> Results:
     """Return what was measured, also by those that failed at last."""
     with tempfile.TemporaryDirectory() as folder:
-        left, until = Path(folder) / "figures", time.monotonic() + WHOLE.total_seconds()
+        left, until = Path(folder) / "figures", time.monotonic() + longest(chosen).total_seconds()
         outcomes = [run(each, until, left, small=small) for each in chosen]
         figures = recorded(left)
     return Results(conditions(), tuple(outcomes), tuple(figures))
+
+
+def longest(chosen: Sequence[Benchmark]) -> timedelta:
+    """Return how long all of them may take."""
+    return WHOLE + sum((each.limit for each in chosen if each in BY_HAND), timedelta())
 
 
 def run(benchmark: Benchmark, until: float, left: Path, *, small: bool) -> Outcome:

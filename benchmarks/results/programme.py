@@ -62,3 +62,6 @@ ALL: Final = (
     _of("recorded_run", "", 9, "", "--jobs 12 --seconds 6"),
     _of("large_objects", "objects", 4, "", "--jobs 5 --kilobytes 100"),
 )
+
+BY_HAND: Final = (_of("day", "", 50, "--minutes 20 --patience 120", "--pods 60 --patience 30 quotree"),)
+"""What takes too long for a whole run: measured when it is named, and kept in a file of its own."""

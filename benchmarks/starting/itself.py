@@ -16,7 +16,7 @@ from shared.kinds.descriptor import PRESETS
 from shared.resources import read_amount, write_quantity
 
 _DEFINITION: Final = "CustomResourceDefinition"
-_PROGRAMS: Final = ("webhook", "reconciler")
+PROGRAMS: Final = ("webhook", "reconciler")
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def _installed(
             counts = [each.get("status", {}).get("workloads", {}) for each in found]
             return sum(each.get("pending", 0) + each.get("admitted", 0) for each in counts)
 
-        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"), _PROGRAMS, known=known)
+        yield Contender(name, GROUP_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"), PROGRAMS, known=known)
 
 
 def _groups(leaves: Sequence[Leaf]) -> list[dict[str, object]]:

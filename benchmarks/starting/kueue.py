@@ -22,6 +22,7 @@ from dev.operators.running import install
 
 NAMESPACE: Final = "kueue-system"
 API: Final = "kueue.x-k8s.io/v1beta2"
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 LEFT_OUT: Final = ("Deployment", "Service", "APIService", "Secret")
 OTHERS_KINDS: Final = ("mutate-batch-v1-job", "validate-batch-v1-job", "kueue-x-k8s-io")
 """Webhooks of these paths are kept: of batch Jobs, and of Kueue's own kinds."""
@@ -50,8 +51,9 @@ def kueue(
             counts = [each.get("status", {}) for each in found]
             return sum(each.get("pendingWorkloads", 0) + each.get("reservingWorkloads", 0) for each in counts)
 
-        label = "kueue.x-k8s.io/queue-name"
-        yield Contender("Kueue", label, leaves, lambda: stop("Hold"), lambda: stop("None"), ("kueue",), known=known)
+        yield Contender(
+            "Kueue", QUEUE_LABEL, leaves, lambda: stop("Hold"), lambda: stop("None"), ("kueue",), known=known
+        )
 
 
 @contextmanager
@@ -139,13 +141,13 @@ def _settings(folder: Path, webhook: int, health: int, metrics: int) -> Path:
 
 def _queues(leaves: Sequence[Leaf], *, reclaims: bool) -> list[dict[str, Any]]:
     preemption = {"preemption": {"reclaimWithinCohort": "Any"}} if reclaims else {}
-    found = [_object("ResourceFlavor", "default", {})]
+    found = [kueue_object("ResourceFlavor", "default", {})]
     for parent, below in by_parent(leaves).items():
-        found.append(_object("Cohort", parent, {"parentName": "organisation"}))
+        found.append(kueue_object("Cohort", parent, {"parentName": "organisation"}))
         for leaf in below:
             spec = {"cohortName": parent, "namespaceSelector": {}, "resourceGroups": _quota(leaf), **preemption}
-            found.append(_object("ClusterQueue", leaf.name, spec))
-            found.append(_object("LocalQueue", leaf.name, {"clusterQueue": leaf.name}, namespace="default"))
+            found.append(kueue_object("ClusterQueue", leaf.name, spec))
+            found.append(kueue_object("LocalQueue", leaf.name, {"clusterQueue": leaf.name}, namespace="default"))
     return found
 
 
@@ -154,7 +156,8 @@ def _quota(leaf: Leaf) -> list[dict[str, Any]]:
     return [{"coveredResources": list(leaf.room), "flavors": [{"name": "default", "resources": resources}]}]
 
 
-def _object(kind: str, name: str, spec: dict[str, Any], **metadata: str) -> dict[str, Any]:
+def kueue_object(kind: str, name: str, spec: dict[str, Any], **metadata: str) -> dict[str, Any]:
+    """Return an object of Kueue's API."""
     return {"apiVersion": API, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
 
 
