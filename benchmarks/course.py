@@ -1,8 +1,8 @@
 """What a watch of Jobs shows of a run, and what follows from it: who waited, for its quota or for the contender.
 
 A Job waits for the contender while as many GPUs as it requests are idle, of one flavor that it accepts, and for its
-quota otherwise: everybody may borrow all that is idle. Idle GPUs are dealt to those that wait by priority, then by age,
-so that a GPU keeps one Job waiting at most. A GPU is idle from the moment at which the Job controller says in a Job's
+quota otherwise: all groups may borrow what is idle. Idle GPUs are dealt to those that wait by priority, then by age, so
+that a GPU keeps one Job waiting at most. A GPU is idle from the moment at which the Job controller says in a Job's
 status that its pods have ended until a Job that was given its flavor is resumed.
 """
 

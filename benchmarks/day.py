@@ -10,7 +10,7 @@ organisation has 63 (`benchmarks.starting.organisation`, the same tree for both)
 one team, so that teams are busy in turns, and borrow and lend.
 
 Arrivals and run times are divided by one factor, so that those 30 days take `minutes`. A pod that runs ends by itself
-after its run time; what is evicted begins anew. What of the control plane a Job needs is not compressed: its GPUs are
+after its run time; what is evicted begins again. What of the control plane a Job needs is not compressed: its GPUs are
 held from its start until the Job controller says that its pod has ended. What has not ended `patience` seconds
 after the last arrival is given up. `pods`: the first so many of them alone, at the same pace. `keep`: a folder for what
 was seen and for all logs.

@@ -10,10 +10,20 @@ _PLACE: Final = re.compile(r"\{\{([^{}]+)\}\}")
 NOT_MEASURED: Final = "not measured"
 
 
-def filled(template: str, results: Results) -> str:
-    """Return the page: any other name than those of tables is a figure, bold if it misses its bar."""
-    parts = {"conditions": _conditions(results), "runs": _runs(results), "figures": table(results.figures)}
-    figures = {each.name: f"**{each.text}**" if each.is_met is False else each.text for each in results.figures}
+def filled(template: str, results: Results, by_hand: Results) -> str:
+    """Return the page: any other name than those of tables is a figure, bold if it misses its bar.
+
+    `by_hand`: what was measured apart; of this the table of all figures says nothing.
+    """
+    parts = {
+        "conditions": _conditions(results),
+        "runs": _runs(results),
+        "figures": table(results.figures),
+        "conditions by hand": _conditions(by_hand),
+        "runs by hand": _runs(by_hand),
+    }
+    every = (*results.figures, *by_hand.figures)
+    figures = {each.name: f"**{each.text}**" if each.is_met is False else each.text for each in every}
     return _PLACE.sub(lambda place: parts.get(place[1]) or figures.get(place[1]) or NOT_MEASURED, template)
 
 

@@ -1,6 +1,7 @@
 """Writes docs/benchmarks.md, its pictures and docs/sizing.md: `python -m benchmarks.results.pages`.
 
-The figures are in docs/benchmarks/results.json, the text in benchmarks/pages; `make bench` measures again.
+The figures are in docs/benchmarks/results.json, those of what is measured by hand in by_hand.json beside it, and the
+text is in benchmarks/pages; `make bench` measures again.
 """
 
 from collections.abc import Iterator
@@ -9,24 +10,24 @@ from typing import Final
 
 from benchmarks.results.filling import filled
 from benchmarks.results.pictures import pictures
-from benchmarks.results.results import Results, read_results
+from benchmarks.results.results import BY_HAND, Results, read_results
 
 _ROOT: Final = Path(__file__).parents[2]
 TEMPLATES: Final = _ROOT / "benchmarks" / "pages"
 DOCS: Final = _ROOT / "docs"
 
 
-def pages(results: Results) -> Iterator[tuple[Path, str]]:
+def pages(results: Results, by_hand: Results) -> Iterator[tuple[Path, str]]:
     """Yield each page and each picture with its text."""
     for template in sorted(TEMPLATES.glob("*.md.in")):
-        yield DOCS / template.name.removesuffix(".in"), filled(template.read_text(), results)
-    for name, picture in pictures(results):
+        yield DOCS / template.name.removesuffix(".in"), filled(template.read_text(), results, by_hand)
+    for name, picture in (*pictures(results), *pictures(by_hand)):
         yield DOCS / "benchmarks" / name, picture
 
 
 def main() -> None:
     """Write them."""
-    for path, text in pages(read_results()):
+    for path, text in pages(read_results(), read_results(BY_HAND)):
         path.write_text(text)
 
 

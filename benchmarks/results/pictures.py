@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from benchmarks.results.curves import Points, chart, logarithmic
+from benchmarks.results.curves import Points, chart, linear, logarithmic
 from benchmarks.results.results import Results
 
 GROWTH: Final = {
@@ -16,6 +16,17 @@ GROWTH: Final = {
 """what is measured → title."""
 
 
+DAY: Final = {
+    "started": ("Starts, and Jobs that were created", "starts"),
+    "evicted": ("Evictions", "evictions"),
+    "waiting": ("Jobs that wait", "Jobs"),
+    "idle": ("Idle GPUs", "GPUs"),
+    "wanted": ("Idle GPUs that a Job which waits could have", "GPUs"),
+}
+"""what is measured → title, and unit."""
+CONTENDERS: Final = {"quotree": "Quotree", "kueue": "Kueue"}
+
+
 def pictures(results: Results) -> Iterator[tuple[str, str]]:
     """Yield each picture by the name of its file; none of what was not measured."""
     for what, title in GROWTH.items():
@@ -24,6 +35,25 @@ def pictures(results: Results) -> Iterator[tuple[str, str]]:
             unit = next(each.unit for each in results.figures if re.fullmatch(rf"growth\.\d+\.\d+\.{what}", each.name))
             across, up = logarithmic([x for x, _ in points], "groups"), logarithmic([y for _, y in points], unit)
             yield f"growth-{what}.svg", chart(title, lines, across, up)
+
+    for what, (title, unit) in DAY.items():
+        lines = {name: line for place, name in CONTENDERS.items() if (line := _day(results, place, what))}
+        if lines:
+            if what == "started":
+                lines["created"] = _day(results, next(iter(CONTENDERS)), "created")
+            points = [each for line in lines.values() for each in line]
+            across, up = linear([x for x, _ in points], "min"), linear([y for _, y in points], unit)
+            yield f"day-{what}.svg", chart(title, lines, across, up)
+
+
+def _day(results: Results, contender: str, what: str) -> Points:
+    """Return minute → value; a curve's values are kept as the rounds of its figure, at equal distances."""
+    figures = {each.name: each for each in results.figures}
+    took, curve = (figures.get(f"day.{contender}.{name}") for name in ("took", f"curve.{what}"))
+    if took is None or curve is None:
+        return []
+    count = len(curve.rounds)
+    return [(took.value / 60 * (number + 1) / count, value) for number, value in enumerate(curve.rounds)]
 
 
 def _growth(results: Results, what: str) -> dict[str, Points]:

@@ -11,7 +11,9 @@ from benchmarks.results.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, S
 from benchmarks.results.figures import FIGURES, Figure, amount_text, of_rounds, record, recorded, table
 from benchmarks.results.filling import filled
 from benchmarks.results.pages import TEMPLATES, pages
-from benchmarks.results.programme import ALL, WHOLE
+from benchmarks.results.pictures import pictures
+from benchmarks.results.programme import ALL, BY_HAND, WHOLE
+from benchmarks.results.results import BY_HAND as BY_HAND_RESULTS
 from benchmarks.results.results import Outcome, Results, merged, read_results
 
 RUN = Results(
@@ -25,10 +27,12 @@ RUN = Results(
         of_rounds("starts.queue", [298.0, 251.0, 310.0], "/s", at_least=519.0),
     ),
 )
+NOTHING = Results({}, (), ())
+POLYLINE = "{http://www.w3.org/2000/svg}polyline"
 
 
 def test_pages_are_made_of_the_results_that_are_kept() -> None:
-    written = dict(pages(read_results()))
+    written = dict(pages(read_results(), read_results(BY_HAND_RESULTS)))
     assert {"benchmarks.md", "sizing.md", "growth-first.svg"} <= {path.name for path in written}
     for path, text in written.items():
         assert path.read_text() == text, "run python -m benchmarks.results.pages"
@@ -36,8 +40,8 @@ def test_pages_are_made_of_the_results_that_are_kept() -> None:
 
 def test_pages_name_no_figure_of_a_benchmark_that_is_not_run() -> None:
     places = {line.split("{{")[1] for page in TEMPLATES.glob("*") for line in page.read_text().split("}}")[:-1]}
-    parts = {"conditions", "figures", "runs"}
-    assert {place.partition(".")[0] for place in places - parts} <= {each.name for each in ALL}
+    parts = {"conditions", "figures", "runs", "conditions by hand", "runs by hand"}
+    assert {place.partition(".")[0] for place in places - parts} <= {each.name for each in (*ALL, *BY_HAND)}
 
 
 def test_each_benchmark_has_time_in_a_whole_run_if_those_before_it_take_half_of_theirs() -> None:
@@ -69,7 +73,27 @@ def test_the_table_has_each_figure_with_its_bar_and_its_peer() -> None:
 
 def test_a_page_shows_in_bold_what_misses_its_bar_and_says_what_was_not_measured() -> None:
     template = "{{starts.alone}} alone, {{starts.queue}}, {{replay.cpu}}"
-    assert filled(template, RUN) == "11.4 ms alone, **298 /s**, not measured"
+    assert filled(template, RUN, NOTHING) == "11.4 ms alone, **298 /s**, not measured"
+
+
+def test_a_page_shows_also_what_was_measured_by_hand() -> None:
+    by_hand = Results({"Kubernetes": "v1.37.2"}, (), (Figure("day.gpus", 63.0, "GPUs"),))
+    shown = filled("{{day.gpus}} on {{conditions by hand}}, {{starts.alone}}", RUN, by_hand)
+    assert shown == "63 GPUs on | | |\n|---|---|\n| Kubernetes | v1.37.2 |, 11.4 ms"
+
+
+def test_a_day_is_drawn_with_a_line_for_each_contender_over_the_minutes_that_it_took() -> None:
+    figures = (
+        Figure("day.quotree.took", 120.0, "s"),
+        Figure("day.quotree.curve.idle", 3.0, "GPUs", rounds=(1.0, 3.0, 5.0)),
+        Figure("day.kueue.took", 240.0, "s"),
+        Figure("day.kueue.curve.idle", 8.0, "GPUs", rounds=(8.0, 8.0, 8.0)),
+    )
+    ((name, picture),) = pictures(Results({}, (), figures))
+    lines = [each.attrib["points"] for each in ElementTree.fromstring(picture).iter(POLYLINE)]
+    ends = [float(points.split()[-1].partition(",")[0]) for points in lines]
+    assert name == "day-idle.svg"
+    assert sorted(ends) == [LEFT + (WIDTH - LEFT - RIGHT) / 2, WIDTH - RIGHT]
 
 
 def test_what_is_run_again_replaces_its_figures_alone() -> None:
@@ -100,7 +124,7 @@ def test_every_point_of_a_curve_lies_in_its_picture(scale: Callable[[Sequence[fl
     lines = {"a <b>": [(10.0, 0.05), (1000.0, 7.3)], "c": [(10.0, 0.06), (1000.0, 7.2)]}
     across, up = scale([10.0, 1000.0], "groups"), scale([0.05, 7.3], "s")
     picture = ElementTree.fromstring(chart("growth", lines, across, up))
-    found = [each.attrib["points"] for each in picture.iter("{http://www.w3.org/2000/svg}polyline")]
+    found = [each.attrib["points"] for each in picture.iter(POLYLINE)]
     places = [tuple(map(float, point.split(","))) for points in found for point in points.split()]
     assert len(places) == 4
     assert all(LEFT <= x <= WIDTH - RIGHT and TOP <= y <= HEIGHT - BOTTOM for x, y in places)
