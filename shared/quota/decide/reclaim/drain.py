@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Victim
 from shared.quota.decide.state.leaf_usage import running_workload
-from shared.quota.decide.state.pods_ready import AdmissionBlock, deadlines
+from shared.quota.decide.state.pods_ready import AdmissionBlock, blocks_until, deadlines
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.waits import Waits
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -30,7 +30,10 @@ def stop_and_give_up(
                 usage.evict(leaf_usage, running)
                 evictions.forced.append(Victim(running, leaf_usage, reason, rule, group))
         for workload in leaf.unready:
-            block.hold_others_back(usage.leaf(leaf.group.name), workload)
+            until = blocks_until(workload, leaf.startup, usage.snapshot.world.watched_since)
+            if until is not None and until > usage.now:
+                block.hold_others_back(usage.leaf(leaf.group.name), workload)
+                waits.wake(until)
 
 
 def _going(

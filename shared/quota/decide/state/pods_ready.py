@@ -4,9 +4,11 @@ docs/specification.md §8.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from shared.api.durations import later
+from shared.api.owner_settings import AS_ITS_GROUP
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -43,6 +45,19 @@ def deadlines(
         until, rule = deadline(workload, leaf.startup, watched_since)
         if until is not None:
             yield workload, until, rule
+
+
+def blocks_until(
+    workload: Workload, startup: StartupSettings, watched_since: datetime | None = None
+) -> datetime | None:
+    """Return until when an unready workload blocks others at most, by the times of its group alone; None: it does not.
+
+    Its owner may declare longer times, and a group may have no time in which to get ready again: neither makes others
+    wait for longer.
+    """
+    alone = replace(workload, startup=AS_ITS_GROUP)
+    bounded = replace(startup, recovery_timeout=startup.recovery_timeout or startup.timeout)
+    return deadline(alone, bounded, watched_since)[0]
 
 
 class AdmissionBlock:

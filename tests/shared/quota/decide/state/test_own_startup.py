@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from shared.api.owner_settings import OwnStartup
+from shared.quota.model.settings import BlockAdmission
 from shared.quota.model.workload import Workload
-from tests.builders import NOW, after, running
-from tests.shared.quota.decide.plan_words import decide, evictions
+from tests.builders import NOW, after, pending, running
+from tests.shared.quota.decide.plan_words import decide, evictions, starts
 
 MINUTE = timedelta(minutes=1)
 GROUPS = "root 8\n  a 8"
+WAITS: Any = {"wait_for_pods_ready": True, "timeout": MINUTE}
 
 
 def slow(own: OwnStartup) -> Workload:
@@ -42,3 +45,22 @@ def test_own_recovery_timeout_counts_where_the_group_has_none() -> None:
 
 def test_own_timeout_means_nothing_where_the_group_does_not_wait_for_pods() -> None:
     assert evictions(decide(GROUPS, [slow(OwnStartup(timeout=MINUTE))], now=after(600))) == []
+
+
+@pytest.mark.parametrize("block", [BlockAdmission.CLUSTER, BlockAdmission.GROUP])
+@pytest.mark.parametrize("was_ready", [False, True], ids=["not ready yet", "not ready any more"])
+def test_who_declares_longer_times_holds_others_back_no_longer_than_its_group(
+    block: BlockAdmission, was_ready: bool
+) -> None:
+    """One tenant could stop all starts in the cluster for a hundred years, or where no recoveryTimeout is set."""
+    own = OwnStartup() if was_ready else OwnStartup(timeout=100 * MINUTE)
+    work = slow(own)
+    assert work.admission is not None
+    since = NOW if was_ready else None
+    work = replace(work, admission=replace(work.admission, was_ready=was_ready, unready_since=since))
+    early, late = (
+        decide(GROUPS, [work, pending("a", 1, "next")], now=after(at), **WAITS, block_admission=block)
+        for at in (59, 60)
+    )
+    assert (starts(early), early.wake_at) == ([], after(60))
+    assert (starts(late), evictions(late)) == (["next entitled"], [])
