@@ -1,8 +1,8 @@
 """All groups' numbers for one key: requests add up from the leaves, runtime is divided from root, charge adds up again.
 
 A column starts from the previous numbers and computes only what changed: sums take differences, and a parent is divided
-again if its runtime or one of its children changed. Without previous numbers everything has changed; the result is the
-same.
+again if its runtime changed, or what the division reads of one of its children. Without previous numbers everything has
+changed; the result is the same.
 
 See docs/specification.md §3.3 and §3.7.
 """
@@ -41,12 +41,21 @@ class Column:
         self._drafts: dict[str, GroupDraft] = {}
         self._with_changed_child: set[str] = set()
         """Parents to divide again even if their runtime is as before."""
+        self._with_other_age: set[str] = set()
+        """Parents of which a child has other work that waits longest."""
         self._levels: list[list[GroupDraft]] = [[] for _ in range(1 + tree_index.height)]
 
     def mark(self, names: Iterable[str]) -> None:
         """Compute these groups again: their limits or bounds changed."""
         for name in names:
-            self._draft(name)
+            draft = self._draft(name)
+            limits, before = draft.limits, draft.previous
+            if name != ROOT and (limits.min, limits.guarantee, limits.weight) != (
+                before.min,
+                before.guarantee,
+                before.weight,
+            ):
+                self._with_changed_child.add(self._tree_index.parents[name])
 
     def mark_past_use(self, names: Iterable[str]) -> None:
         """Divide the parents of these groups again, where past use can decide who gets the units that remain.
@@ -107,7 +116,7 @@ class Column:
     def _pass_up_demand(self, draft: GroupDraft) -> None:
         previous = draft.previous
         draft.resolve_demand()
-        if draft.name in self._with_changed_child:
+        if draft.name in self._with_other_age:
             draft.waiting_since = self._oldest_below(draft.name)
         if draft.name == ROOT:
             return
@@ -116,32 +125,33 @@ class Column:
         parent.non_preemptible += draft.non_preemptible - previous.non_preemptible
         parent.request += draft.demand - previous.demand
         parent.kept_below += draft.kept - previous.kept
-        self._with_changed_child.add(parent.name)
+        if draft.waiting_since != previous.waiting_since:
+            self._with_other_age.add(parent.name)
+        read = (draft.used, draft.non_preemptible, draft.demand, draft.waiting_since)  # by the division, beside limits
+        if read != (previous.used, previous.non_preemptible, previous.demand, previous.waiting_since):
+            self._with_changed_child.add(parent.name)
 
     def _oldest_below(self, parent: str) -> datetime | None:
         """Return since when the longest waiting child waits."""
-        return min([each.waiting_since for _, each in self._below(parent) if each.waiting_since], default=None)
-
-    def _below(self, parent: str) -> list[tuple[str, GroupDraft | Numbers]]:
-        """Return the children that have this key, each with what is known of it by now."""
         drafts, previous, key = self._drafts, self._previous, self._key
-        return [
-            (name, known)
-            for name in self._tree_index.children.get(parent, ())
-            if (known := drafts.get(name) or previous.get(name, _NOTHING).get(key)) is not None
-        ]
+        names = self._tree_index.children.get(parent, ())
+        below = [drafts.get(name) or previous.get(name, _NOTHING).get(key) for name in names]
+        return min([each.waiting_since for each in below if each and each.waiting_since], default=None)
 
     def _divide(self, parent: GroupDraft) -> None:
         """Set the runtime of the children where it changes."""
         is_as_before = parent.runtime == parent.previous.runtime and parent.name not in self._with_changed_child
         if is_as_before or self._tree_index.is_leaf(parent.name):
             return
+        drafts, previous, key = self._drafts, self._previous, self._key
         siblings: dict[str, Sibling] = {}
-        for name, known in self._below(parent.name):
+        for name in self._tree_index.children.get(parent.name, ()):
+            draft = drafts.get(name)
             # The `runtime` of a draft still is the previous one: each parent is divided at most once.
-            numbers = known.numbers(0) if isinstance(known, GroupDraft) else known
-            past_use = self._past_use.get(name)
-            siblings[name] = Sibling(name, numbers, past_use.get(self._key, 0) if past_use else 0)
+            numbers = draft.numbers(0) if draft else previous.get(name, _NOTHING).get(key)
+            if numbers is not None:
+                past_use = self._past_use.get(name)
+                siblings[name] = Sibling(name, numbers, past_use.get(key, 0) if past_use else 0)
         for name, runtime in divide(parent.runtime, siblings.values()).items():
             if runtime != siblings[name].numbers.runtime:
                 self._draft(name).runtime = runtime

@@ -16,7 +16,7 @@ import msgspec
 
 from shared.quota.measure.static.tree_index import TreeIndex
 from shared.quota.model.amounts.largest_remainder import deal_round, whole_parts
-from shared.quota.model.limits import Limits
+from shared.quota.model.limits import UNCOVERED, Limits
 from shared.quota.model.tree import ROOT
 from shared.resources import Amount, FlavorResource
 
@@ -27,6 +27,10 @@ NO_ROOM: Final = -1
 class Bound(msgspec.Struct, frozen=True, gc=False):
     """One group's bounds for one key."""
 
+    min: Amount = 0
+    """What the group's spec says."""
+    mins_below: Amount = 0
+    """The mins of its children together."""
     effective_min: Amount = 0
     certain_min: Amount = 0
     """The scaled min, rounded down at every level: what the group has before units left by rounding are dealt out."""
@@ -41,6 +45,16 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
     def idle(self) -> Amount:
         """Return what the group costs its parent while nothing runs in it."""
         return max(self.kept, self.below)
+
+    @property
+    def scales(self) -> bool:
+        """Whether the mins of its children are more than it has for certain, so that each gets a part."""
+        return self.mins_below > self.certain_min
+
+    @property
+    def spare(self) -> Amount:
+        """Return what its children together leave of its room while nothing runs in them."""
+        return self.room - self.below
 
 
 UNBOUND: Final = Bound()
@@ -66,6 +80,7 @@ def revise_bounds(
 
 
 def _resolved(column: "_Column", runtime: Amount) -> "_Column":
+    column.sum_mins()
     column.set_effective_mins(runtime)
     column.sum_idle()
     column.set_room(runtime)
@@ -75,9 +90,10 @@ def _resolved(column: "_Column", runtime: Amount) -> "_Column":
 class _BoundDraft:
     """A bound while it is being computed."""
 
-    __slots__ = ("below", "certain_min", "effective_min", "kept", "room")
+    __slots__ = ("below", "certain_min", "effective_min", "kept", "min", "mins_below", "room")
 
     def __init__(self, known: Bound) -> None:
+        self.min, self.mins_below = known.min, known.mins_below
         self.effective_min, self.certain_min = known.effective_min, known.certain_min
         self.kept, self.below, self.room = known.kept, known.below, known.room
 
@@ -88,13 +104,14 @@ class _BoundDraft:
 
     def closed(self) -> Bound:
         """Return the finished bound."""
-        return Bound(self.effective_min, self.certain_min, self.kept, self.below, self.room)
+        return Bound(self.min, self.mins_below, self.effective_min, self.certain_min, self.kept, self.below, self.room)
 
 
 class _Column:
     """The bounds of one key: effectiveMin from root down, the cost of idle groups up, then the room from root down.
 
-    `changed` grows on the way: the bounds of its groups and of their children are computed again.
+    `changed` grows on the way: the bounds of its groups are computed again. Sums take differences. A group whose
+    siblings alone have changed is looked at only where their parent scales mins, or has more or less to spare.
     """
 
     def __init__(self, tree_index: TreeIndex, key: FlavorResource, previous: Bounds, changed: set[str]) -> None:
@@ -102,20 +119,42 @@ class _Column:
         self._key = key
         self._previous = previous
         self._changed = changed
+        self._levels: list[list[str]] = [[] for _ in range(2 + tree_index.height)]
+        """depth → those of `changed` that are there."""
+        for name in changed:
+            self._levels[tree_index.depths[name]].append(name)
         self._drafts = {
             name: _BoundDraft(previous.get(name, UNBOUND)) for name in changed if key in tree_index.limits[name]
         }
+
+    def sum_mins(self) -> None:
+        """Sum the mins of children."""
+        for level in self._levels[:0:-1]:
+            more: dict[str, Amount] = {}
+            for child in level:
+                limits = self._tree_index.limits[child].get(self._key, UNCOVERED)
+                parent = self._tree_index.parents[child]
+                more[parent] = more.get(parent, 0) + limits.min - self._previous.get(child, UNBOUND).min
+                if child in self._drafts:
+                    self._drafts[child].min = limits.min
+            for parent, difference in more.items():
+                if difference and self._key in self._tree_index.limits[parent]:
+                    self._draft(parent).mins_below += difference
 
     def set_effective_mins(self, runtime: Amount) -> None:
         """Compute effectiveMin, and how much of it the group keeps while idle."""
         if self._known(ROOT).effective_min != runtime:
             root = self._draft(ROOT)
             root.effective_min = root.certain_min = runtime
-        for parent in self._downwards():
+        for parent, changed in self._downwards():
             above = self._known(parent)
-            children = self._children(parent)
-            mins = [limits.min for _, limits in children]
-            effective, certain = _scaled(above.effective_min, mins), _rounded_down(above.certain_min, mins)
+            if above.mins_below > above.certain_min or self._previous.get(parent, UNBOUND).scales:
+                children = self._children(parent)
+                mins = [limits.min for _, limits in children]
+                effective, certain = _scaled(above.effective_min, mins), _rounded_down(above.certain_min, mins)
+            else:
+                children = [(child, self._tree_index.limits[child][self._key]) for child in changed]
+                effective = certain = [limits.min for _, limits in children]
             for place, (child, limits) in enumerate(children):
                 found = (effective[place], certain[place], min(limits.guarantee, certain[place]))
                 known = self._known(child)
@@ -125,20 +164,29 @@ class _Column:
 
     def sum_idle(self) -> None:
         """Sum what idle children cost."""
-        for parent in self._upwards():
-            below = sum(self._known(child).idle for child, _ in self._children(parent))
-            if below != self._known(parent).below:
-                self._draft(parent).below = below
+        for level in self._levels[:0:-1]:
+            more: dict[str, Amount] = {}
+            for child in level:
+                now = self._drafts[child].idle if child in self._drafts else 0
+                parent = self._tree_index.parents[child]
+                more[parent] = more.get(parent, 0) + now - self._previous.get(child, UNBOUND).idle
+            for parent, difference in more.items():
+                if difference and self._key in self._tree_index.limits[parent]:
+                    self._draft(parent).below += difference
 
     def set_room(self, runtime: Amount) -> None:
         """Compute the largest charge that could ever fit."""
         room = min(self._tree_index.limit(ROOT, self._key).ceiling, runtime)
         if self._known(ROOT).room != room:
             self._draft(ROOT).room = room
-        for parent in self._downwards():
+        for parent, changed in self._downwards():
             above = self._known(parent)
             spare = above.room - above.below
-            for child, limits in self._children(parent):
+            if spare == self._previous.get(parent, UNBOUND).spare:
+                children = [(child, self._tree_index.limits[child][self._key]) for child in changed]
+            else:
+                children = self._children(parent)
+            for child, limits in children:
                 own = self._known(child)
                 left = spare + own.idle
                 room = min(limits.ceiling, left) if left >= own.kept else NO_ROOM
@@ -163,30 +211,28 @@ class _Column:
     def _draft(self, name: str) -> _BoundDraft:
         if name not in self._drafts:
             self._drafts[name] = _BoundDraft(self._previous.get(name, UNBOUND))
-            self._changed.add(name)
+            if name not in self._changed:
+                self._changed.add(name)
+                self._levels[self._tree_index.depths[name]].append(name)
         return self._drafts[name]
 
     def _children(self, parent: str) -> list[tuple[str, Limits]]:
-        found = (
-            (child, self._tree_index.limits[child].get(self._key))
+        limits, key = self._tree_index.limits, self._key
+        return [
+            (child, found)
             for child in self._tree_index.children.get(parent, ())
-        )
-        return [(child, limits) for child, limits in found if limits is not None]
+            if (found := limits[child].get(key)) is not None
+        ]
 
-    def _downwards(self) -> Iterator[str]:
-        for depth in range(self._tree_index.height):
-            yield from self._parents_at(depth)
-
-    def _upwards(self) -> Iterator[str]:
-        for depth in reversed(range(self._tree_index.height)):
-            yield from self._parents_at(depth)
-
-    def _parents_at(self, depth: int) -> list[str]:
-        """Parents of that depth that changed, or a child of which did."""
-        depths, parents, children = self._tree_index.depths, self._tree_index.parents, self._tree_index.children
-        found = {parents[name] for name in self._changed if depths[name] == depth + 1}
-        found.update(name for name in self._changed if depths[name] == depth and name in children)
-        return [name for name in found if self._key in self._tree_index.limits[name]]
+    def _downwards(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the parents that have changed, or a child of which has, and these children: from root down."""
+        parents, children = self._tree_index.parents, self._tree_index.children
+        for depth, level in enumerate(self._levels[:-1]):
+            found: dict[str, list[str]] = {name: [] for name in level if name in children and name in self._drafts}
+            for child in self._levels[depth + 1]:
+                if child in self._drafts:
+                    found.setdefault(parents[child], []).append(child)
+            yield from found.items()
 
 
 def _scaled(above: Amount, mins: Sequence[Amount]) -> Sequence[Amount]:
