@@ -110,8 +110,8 @@ def judge(sort: ReviewSort[Any], review: Review, context: ReviewContext) -> Verd
     if edit.by_reconciler:
         return YES
     if old is not None and old.has_finished:
-        before, after = old.metadata.labels, edit.new.metadata.labels
-        return verdict_of(Findings(tuple(check_kept_when_ended(edit.new.name, before, after))))
+        before, after, groups = old.metadata.labels, edit.new.metadata.labels, (edit.old_group, edit.group)
+        return verdict_of(Findings(tuple(check_kept_when_ended(edit.new.name, before, after, groups))))
     forged = check_label(edit.new.kind, edit.new.metadata, edit.known, context)
     try:
         if sort.is_made(edit):

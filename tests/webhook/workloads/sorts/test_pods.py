@@ -244,6 +244,13 @@ def test_forbidden_edit_by_a_user_is_refused(after: dict[str, Any], before: dict
     assert codes(judge_pod(review(after, before), context())) == broken
 
 
+def test_ended_pod_that_has_its_group_from_its_namespace_stays_there() -> None:
+    where = context(namespace={"quotree.dev/group": "nlp"})
+    for group, broken in (("vision", ["FrozenWhileRunning"]), ("nlp", [])):
+        after, before = ended(plain_pod(group, annotations=ADMITTED)), ended(plain_pod(None, annotations=ADMITTED))
+        assert codes(judge_pod(review(after, before), where)) == broken
+
+
 @pytest.mark.parametrize("owners", [None, JOB], ids=["plain", "of a Job"])
 def test_running_pod_cannot_be_resized(owners: list[Any] | None) -> None:
     notes = None if owners else ADMITTED

@@ -179,12 +179,21 @@ def check_frozen(edit: WorkloadEdit) -> Iterator[Violation]:
             yield after.violation("FrozenWhileRunning", f"metadata.labels[{label}]", message)
 
 
-def check_kept_when_ended(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Violation]:
-    """A workload that has ended keeps the labels by which it is counted: what it used is charged there."""
-    for label in (GROUP_LABEL, POD_GROUP_LABEL):
-        if before.get(label) and before.get(label) != after.get(label):
-            message = "has ended, and what it used is charged by this label; leave it as it is"
-            yield Violation("FrozenWhileRunning", name, f"metadata.labels[{label}]", message)
+def check_kept_when_ended(
+    name: str, before: Mapping[str, str], after: Mapping[str, str], group: tuple[str | None, str | None]
+) -> Iterator[Violation]:
+    """A workload that has ended stays in its group and pod group: what it used is charged there.
+
+    `before`, `after`: its labels. `group`: before and after, by its labels and its namespace's.
+    """
+    was, will_be = group
+    moves = {
+        GROUP_LABEL: was is not None and was != will_be,
+        POD_GROUP_LABEL: POD_GROUP_LABEL in before and before[POD_GROUP_LABEL] != after.get(POD_GROUP_LABEL),
+    }
+    for label in (label for label, moved in moves.items() if moved):
+        message = "has ended, and what it used is charged by this label; leave it as it is"
+        yield Violation("FrozenWhileRunning", name, f"metadata.labels[{label}]", message)
 
 
 def check_gates_kept(edit: WorkloadEdit, context: WorkloadContext) -> Iterator[Violation]:
