@@ -3,6 +3,7 @@
 Other replicas might write to the same folder, each while it leads, to files of its own. Raises OSError.
 """
 
+import errno
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -48,10 +49,9 @@ class RecordingFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self._name = f"{now:%Y%m%dT%H%M%S.%fZ}-{self._instance}{ENDING}"
         self._file = LineFile(self.path / self._name)
-        self._listed = 0
-        self._size = (
-            self._file.write(encode_line(LogLine(now, order=(*self._order, self._begun)))) if self._order else 0
-        )
+        self._listed = self._size = 0
+        if self._order:
+            self._size = self._put(self._file, encode_line(LogLine(now, order=(*self._order, self._begun))))
         self._begun += 1
 
     def write(self, text: bytes) -> int:
@@ -60,7 +60,7 @@ class RecordingFolder:
             return 0
         if self._size >= self._most:
             raise TooSmall(self._most)
-        grown = self._file.write(text)
+        grown = self._put(self._file, text)
         self._size += grown
         self._give_up_oldest()
         return grown
@@ -78,11 +78,28 @@ class RecordingFolder:
         """End the current file."""
         if self._file is not None:
             file, self._file = self._file, None
-            file.close()
+            try:
+                file.close()
+            finally:
+                if not self._size:
+                    (self.path / self._name).unlink(missing_ok=True)
+
+    def _put(self, file: LineFile, text: bytes) -> int:
+        """Write lines; where the disk is full, give up the oldest file first, so that another try has room."""
+        try:
+            return file.write(text)
+        except OSError as error:
+            oldest = next(iter(self._others()), None) if error.errno == errno.ENOSPC else None
+            if oldest is not None:
+                oldest.unlink(missing_ok=True)
+            raise
+
+    def _others(self) -> list[Path]:
+        return sorted(each for each in self.path.glob(f"*{ENDING}") if each.name != self._name)
 
     def _give_up_oldest(self) -> None:
         """Delete other files, the oldest first, until all have space together."""
-        others = sorted(each for each in self.path.glob(f"*{ENDING}") if each.name != self._name)
+        others = self._others()
         sizes = {each: each.stat().st_size for each in others}
         excess = self._size + sum(sizes.values()) - self._most
         for path in others:

@@ -1,5 +1,6 @@
 """The files of a recording: together never larger than allowed, the oldest given up, each readable by itself."""
 
+import errno
 import random
 from datetime import timedelta
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.recording.folder import RecordingFolder, TooSmall
-from shared.recording.files import read_lines
+from shared.recording.files import LineFile, read_lines
 from tests.builders import after
 
 MOST = 64 * 1024
@@ -76,3 +77,29 @@ def test_files_of_other_replicas_count_and_are_given_up_by_age(tmp_path: Path) -
     _write(last, 30)
     last.end()
     assert [each.name.rpartition("-")[2] for each in sorted(tmp_path.iterdir())] == ["b.jsonl.zst", "a.jsonl.zst"]
+
+
+def test_a_full_disk_gets_room_from_the_oldest_file_and_no_empty_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that, each try left an empty file, and nothing was recorded until a person made room."""
+    folder = RecordingFolder(tmp_path, MOST, "a", order=(1,))
+    for second in range(3):
+        folder.begin(after(second))
+        _write(folder, 2)
+    folder.end()
+    first, *others = sorted(tmp_path.iterdir())
+
+    def refuse(_file: LineFile, _text: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(LineFile, "write", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            folder.begin(after(3))
+    assert not first.exists()
+    folder.begin(after(4))
+    _write(folder, 1)
+    folder.end()
+    assert len(others) == 2
+    assert [*others, *tmp_path.glob("*000004.*")] == sorted(tmp_path.iterdir())
