@@ -105,20 +105,71 @@ class _OpenFlavors(NamedTuple):
     """The nodes of these of `flavors` are known."""
 
 
+class _LeafRoom:
+    """The most that workloads of one leaf could ever get, by its bounds, and which requests were compared with it."""
+
+    __slots__ = ("_asks_for_min", "_largest", "bound_of")
+
+    def __init__(self, bound_of: Mapping[FlavorResource, Bound]) -> None:
+        self.bound_of = bound_of
+        self._asks_for_min = False
+        """Whether some answer depends on effectiveMin."""
+        self._largest: dict[tuple[tuple[str, ...], str], Amount] = {}
+        """flavors, resource → the largest request that was compared with what the leaf could get in these."""
+
+    def take_over(self, other: "_LeafRoom") -> None:
+        """Note what the other room was compared with."""
+        self._asks_for_min, self._largest = other._asks_for_min, dict(other._largest)
+
+    def note(self, flavors: tuple[str, ...], resources: Iterable[str], request: Mapping[str, Amount]) -> None:
+        """Note that so much of each resource is compared with what the leaf could get in these flavors."""
+        largest = self._largest
+        for resource in resources:
+            of = flavors, resource
+            largest[of] = max(largest.get(of, 0), request[resource])
+
+    def effective_min(self, key: FlavorResource) -> Amount:
+        """Return the leaf's effectiveMin."""
+        self._asks_for_min = True
+        return self.bound_of.get(key, UNBOUND).effective_min
+
+    def most(self, workload: Workload, key: FlavorResource) -> Amount:
+        """Return the most of the key that the workload could ever get."""
+        room = self.bound_of.get(key, UNBOUND).room
+        return room if workload.preemptible else min(room, self.effective_min(key))
+
+    def answers_alike(self, bound_of: Mapping[FlavorResource, Bound]) -> bool:
+        """Return whether all comparisons so far have the same result with these bounds.
+
+        The requests fit both, or a bound is as it was.
+        """
+        if self.bound_of.keys() != bound_of.keys():
+            return False
+        largest: dict[FlavorResource, Amount] = {}
+        for (flavors, resource), amount in self._largest.items():
+            for key in map(key_of, flavors, repeat(resource)):
+                largest[key] = max(largest.get(key, 0), amount)
+        for key, bound in bound_of.items():
+            known = self.bound_of[key]
+            if bound.room != known.room and largest.get(key, 0) > min(bound.room, known.room):
+                return False
+            if bound.effective_min != known.effective_min and self._asks_for_min:
+                return False
+        return True
+
+
 class FlavorEligibility:
     """The answers for one leaf, one offer and one set of bounds; a change of these needs a new object."""
 
     __slots__ = (
-        "_asks_for_min",
-        "_bound_of",
         "_counted",
         "_counted_in",
         "_group",
         "_is_taken_over",
         "_known",
-        "_largest",
         "_offer",
         "_open",
+        "_room",
         "_sets",
         "alike",
     )
@@ -128,15 +179,11 @@ class FlavorEligibility:
         """The same in two of them: what both were asked, they answered alike, with the same objects."""
         self._is_taken_over = False
         """Whether another one has the same `alike`."""
-        self._asks_for_min = False
-        """Whether some answer depends on effectiveMin."""
-        self._largest: dict[tuple[tuple[str, ...], str], Amount] = {}
-        """flavors, resource -> the largest request that was compared with what the leaf could get in these."""
         self._open: dict[tuple[object, ...], tuple[Sequence[_OpenFlavors], tuple[str, ...]]] = {}
         """What of a pod set decides about flavors, but amounts -> those open to it; resources without cover."""
         self._group = group
         self._offer = offer
-        self._bound_of = bound_of
+        self._room = _LeafRoom(bound_of)
         self._sets = codependent_sets(group.quotas)
         self._known: dict[tuple[Shape, bool], Options] = {}
         self._counted: dict[Shape, CountedAmounts] = {}
@@ -156,31 +203,15 @@ class FlavorEligibility:
         is_same = self._group is group or self._sets == codependent_sets(group.quotas)
         is_same = is_same and len(self._known) <= most
         is_same = is_same and (self._offer is offer or self._offer.compares_the_same(offer, names))
-        if is_same and not other_flavors and self._bound_of == bound_of:
+        if is_same and not other_flavors and self._room.bound_of == bound_of:
             return self
         found = FlavorEligibility(group, offer, bound_of)
-        if is_same and self._holds(bound_of) and self._places_alike(offer, other_flavors):
+        if is_same and self._room.answers_alike(bound_of) and self._places_alike(offer, other_flavors):
             found.alike, self._is_taken_over, found._is_taken_over = self.alike, True, True
-            found._asks_for_min, found._largest = self._asks_for_min, dict(self._largest)
+            found._room.take_over(self._room)
             found._known, found._counted = dict(self._known), dict(self._counted)
             found._counted_in = self._counted_in
         return found
-
-    def _holds(self, bound_of: Mapping[FlavorResource, Bound]) -> bool:
-        """Whether all answers so far are the same with these bounds: the requests fit both, or a bound is as it was."""
-        if self._bound_of.keys() != bound_of.keys():
-            return False
-        largest: dict[FlavorResource, Amount] = {}
-        for (flavors, resource), amount in self._largest.items():
-            for key in map(key_of, flavors, repeat(resource)):
-                largest[key] = max(largest.get(key, 0), amount)
-        for key, bound in bound_of.items():
-            known = self._bound_of[key]
-            if bound.room != known.room and largest.get(key, 0) > min(bound.room, known.room):
-                return False
-            if bound.effective_min != known.effective_min and self._asks_for_min:
-                return False
-        return True
 
     def _places_alike(self, offer: FlavorOffer, flavors: Sequence[str]) -> bool:
         """Whether both offers let all pods so far take these flavors, or refuse them for the same reason.
@@ -253,12 +284,11 @@ class FlavorEligibility:
 
     def covers(self, key: FlavorResource) -> bool:
         """Return whether an entry of the leaf is about `key`."""
-        return key in self._bound_of
+        return key in self._room.bound_of
 
     def effective_min(self, key: FlavorResource) -> Amount:
         """Return the leaf's effectiveMin."""
-        self._asks_for_min = True
-        return self._bound_of.get(key, UNBOUND).effective_min
+        return self._room.effective_min(key)
 
     def _options(self, workload: Workload) -> Options:
         uncovered: set[str] = set()
@@ -296,19 +326,16 @@ class FlavorEligibility:
 
     def _is_possible(self, workload: Workload, key: FlavorResource, amount: Amount) -> bool:
         """Return whether the workload could ever get that much of the key."""
-        of = (key.flavor,), key.resource
-        self._largest[of] = max(self._largest.get(of, 0), amount)
-        return amount <= self._most(workload, key)
+        self._room.note((key.flavor,), (key.resource,), {key.resource: amount})
+        return amount <= self._room.most(workload, key)
 
     def _choose(
         self, workload: Workload, pod_set: PodSet, known: _OpenFlavors, uncovered: tuple[str, ...]
     ) -> FlavorSet:
         """`uncovered`: requested resources that no entry covers."""
         choice, resources = known.choice, known.resources
-        request, largest = pod_set.request, self._largest
-        for resource in resources:
-            of = known.flavors, resource
-            largest[of] = max(largest.get(of, 0), request[resource])
+        request = pod_set.request
+        self._room.note(known.flavors, resources, request)
         too_small = self._offer.shortages(pod_set, known.compared, (*resources, *uncovered))
         if not too_small and all(request[each] <= known.room[each] for each in resources):
             return FlavorSet(pod_set, resources, known.flavors, known.refused)
@@ -338,24 +365,19 @@ class FlavorEligibility:
                 refused[name] = reason
         flavors = tuple([name for name in choice.flavors if name not in refused])
         room = {
-            resource: min([self._most(workload, key_of(name, resource)) for name in flavors], default=0)
+            resource: min([self._room.most(workload, key_of(name, resource)) for name in flavors], default=0)
             for resource in resources
         }
         compared = tuple([name for name in flavors if name in self._offer.nodes])
         return _OpenFlavors(choice, resources, flavors, refused, room, compared)
 
-    def _most(self, workload: Workload, key: FlavorResource) -> Amount:
-        """Return the most of the key that the workload could ever get."""
-        room = self._bound_of.get(key, UNBOUND).room
-        return room if workload.preemptible else min(room, self.effective_min(key))
-
     def _too_large(self, workload: Workload, pod_set: PodSet, name: str, resources: tuple[str, ...]) -> str | None:
         for resource in resources:
             key = key_of(name, resource)
             requested = pod_set.request[resource]
-            most = self._most(workload, key)
+            most = self._room.most(workload, key)
             if requested > most:
-                by_min = not workload.preemptible and most == self.effective_min(key)
+                by_min = not workload.preemptible and most == self._room.effective_min(key)
                 limit = "the min in effect" if by_min else "the most it could get"
                 wanted, has = write_quantity(resource, requested), write_quantity(resource, max(0, most))
                 return f"requests {wanted} of {name}/{resource}, {limit} is {has}"

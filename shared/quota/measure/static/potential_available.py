@@ -176,18 +176,19 @@ class _Column:
 
     def set_room(self, runtime: Amount) -> None:
         """Compute the largest charge that could ever fit."""
+        drafts, previous = self._drafts, self._previous
         room = min(self._tree_index.limit(ROOT, self._key).ceiling, runtime)
         if self._known(ROOT).room != room:
             self._draft(ROOT).room = room
         for parent, changed in self._downwards():
             above = self._known(parent)
             spare = above.room - above.below
-            if spare == self._previous.get(parent, UNBOUND).spare:
+            if spare == previous.get(parent, UNBOUND).spare:
                 children = [(child, self._tree_index.limits[child][self._key]) for child in changed]
             else:
                 children = self._children(parent)
             for child, limits in children:
-                own = self._known(child)
+                own = drafts.get(child) or previous.get(child, UNBOUND)
                 left = spare + own.idle
                 room = min(limits.ceiling, left) if left >= own.kept else NO_ROOM
                 if room != own.room:
