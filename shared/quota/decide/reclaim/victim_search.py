@@ -38,12 +38,13 @@ Branch = tuple[bool, int, str]
 class VictimSearch:
     """Which victims are searched: only those evictable now, or also those whose eviction is only delayed."""
 
-    __slots__ = ("_branches", "_delayed", "_delays", "spared_until", "spares_for_turns", "usage")
+    __slots__ = ("_branches", "_delayed", "_delays", "_has_turns", "spared_until", "spares_for_turns", "usage")
 
     def __init__(self, usage: RoundUsage, delays: EvictionDelays, *, delayed: bool = False) -> None:
         self.usage = usage
         self._delays = delays
         self._delayed = delayed
+        self._has_turns = bool(usage.snapshot.turns.holders)
         self._branches: dict[tuple[str, FlavorResource, bool], list[Branch]] = {}
         """(group, key, for a min) -> heap of its children that may have a victim, each with how far it was over when
         last seen."""
@@ -63,6 +64,8 @@ class VictimSearch:
         That is its runtime, and what turns of others take from it unless a min needs that back.
         """
         found = self.usage.planned.over_runtime(group, key)
+        if not self._has_turns:
+            return found
         spared = self.usage.planned.numbers(group, key).spared
         if self._delayed or for_min:
             return found + spared
