@@ -173,7 +173,7 @@ async def measure(control_plane: ControlPlane, contender: Contender, options: ar
     asked = {each.pod.name: each.asked for each in coming}
     found = list(samples(course.events, asked, GPUS, end, STEP))
     figures = [
-        Figure("day.factor", factor, "times"),
+        Figure("day.factor", factor),
         Figure("day.gpus", sum(GPUS.values()), "GPUs"),
         Figure("day.minutes", options.minutes, "minutes"),
         *_counts(f"day.{contender.name.lower()}", course, coming, creation, end),

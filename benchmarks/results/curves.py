@@ -83,11 +83,12 @@ def _up(mark: float, scale: Scale) -> str:
 
 
 def _curves(lines: Mapping[str, Points], across: Scale, up: Scale) -> Iterator[str]:
-    """Yield the lines; a name is moved down where it would lie on the one above it."""
+    """Yield the lines, colored in their order; a name is moved down where it would lie on the one above it."""
+    colors = {name: COLORS[number % len(COLORS)] for number, name in enumerate(lines)}
     ends = sorted((_y(points[-1][1], up), name) for name, points in lines.items() if points)
     free = 0.0
-    for number, (y, name) in enumerate(ends):
-        color, places = COLORS[number % len(COLORS)], lines[name]
+    for y, name in ends:
+        color, places = colors[name], lines[name]
         path = " ".join(f"{_x(x, across)},{_y(value, up)}" for x, value in places)
         free = max(y + 4, free)
         yield f'<polyline class="curve" stroke="{color}" points="{path}"/>'

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.results.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Scale, chart, linear, logarithmic
+from benchmarks.results.curves import BOTTOM, COLORS, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Scale, chart, linear, logarithmic
 from benchmarks.results.figures import FIGURES, Figure, amount_text, of_rounds, record, recorded, table
 from benchmarks.results.filling import filled
 from benchmarks.results.pages import TEMPLATES, pages
@@ -28,6 +28,7 @@ RUN = Results(
     ),
 )
 NOTHING = Results({}, (), ())
+TEXT = "{http://www.w3.org/2000/svg}text"
 POLYLINE = "{http://www.w3.org/2000/svg}polyline"
 
 
@@ -117,6 +118,15 @@ def test_of_figures_of_one_name_the_last_counts(tmp_path: Path, monkeypatch: pyt
     record(Figure("a", 1.0), Figure("b", 2.0))
     record(Figure("a", 3.0))
     assert recorded(left) == [Figure("a", 3.0), Figure("b", 2.0)]
+
+
+def test_a_line_has_the_color_of_its_place_in_the_order_wherever_it_ends() -> None:
+    across, up = linear([1.0], "min"), linear([5.0], "Jobs")
+    for ends in ((1.0, 5.0), (5.0, 1.0)):
+        lines = {name: [(0.0, 0.0), (1.0, end)] for name, end in zip(("Quotree", "Kueue"), ends, strict=True)}
+        picture = ElementTree.fromstring(chart("a day", lines, across, up))
+        shown = {each.text: each.attrib["style"] for each in picture.iter(TEXT) if "style" in each.attrib}
+        assert shown == {"Quotree": f"fill:{COLORS[0]}", "Kueue": f"fill:{COLORS[1]}"}
 
 
 @pytest.mark.parametrize("scale", [logarithmic, linear])
