@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -26,6 +26,16 @@ QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 LEFT_OUT: Final = ("Deployment", "Service", "APIService", "Secret")
 OTHERS_KINDS: Final = ("mutate-batch-v1-job", "validate-batch-v1-job", "kueue-x-k8s-io")
 """Webhooks of these paths are kept: of batch Jobs, and of Kueue's own kinds."""
+
+
+class Workers(NamedTuple):
+    """How many Jobs and how many Workloads it looks at side by side."""
+
+    jobs: int
+    workloads: int
+
+
+OF_ITS_CHART: Final = Workers(5, 10)
 
 
 @contextmanager
@@ -57,7 +67,7 @@ def kueue(
 
 
 @contextmanager
-def manager(control_plane: ControlPlane) -> Iterator[Process]:
+def manager(control_plane: ControlPlane, workers: Workers = OF_ITS_CHART) -> Iterator[Process]:
     """Install what its chart has beside the manager, and run that, which the caller may stop and start again."""
     files = kueue_program.ensure(progress=print)
     folder = control_plane.workdir / "kueue"
@@ -71,7 +81,7 @@ def manager(control_plane: ControlPlane) -> Iterator[Process]:
             "kueue",
             [
                 str(files.program),
-                f"--config={_settings(folder, webhook, health, metrics)}",
+                f"--config={_settings(folder, workers, webhook, health, metrics)}",
                 "--feature-gates=VisibilityOnDemand=false",
             ],
             log=folder / "kueue.log",
@@ -113,7 +123,7 @@ def _by_url(hook: dict[str, Any], url: str, bundle: str) -> dict[str, Any]:
     return {**hook, "clientConfig": {"url": f"{url}{path}", "caBundle": bundle}}
 
 
-def _settings(folder: Path, webhook: int, health: int, metrics: int) -> Path:
+def _settings(folder: Path, workers: Workers, webhook: int, health: int, metrics: int) -> Path:
     path = folder / "settings.yaml"
     settings = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -126,8 +136,8 @@ def _settings(folder: Path, webhook: int, health: int, metrics: int) -> Path:
         "clientConnection": {"qps": 2000, "burst": 4000},
         "controller": {
             "groupKindConcurrency": {
-                "Job.batch": 5,
-                "Workload.kueue.x-k8s.io": 10,
+                "Job.batch": workers.jobs,
+                "Workload.kueue.x-k8s.io": workers.workloads,
                 "LocalQueue.kueue.x-k8s.io": 5,
                 "ClusterQueue.kueue.x-k8s.io": 5,
                 "ResourceFlavor.kueue.x-k8s.io": 1,

@@ -13,7 +13,7 @@ import yaml
 from benchmarks.engine.replay import group
 from benchmarks.starting.contender import Contender
 from benchmarks.starting.itself import PROGRAMS
-from benchmarks.starting.kueue import QUEUE_LABEL, apply_once_it_listens, kueue_object, manager
+from benchmarks.starting.kueue import QUEUE_LABEL, Workers, apply_once_it_listens, kueue_object, manager
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.quotree import installed
 from dev.openb.manifests import GPU, MODEL_LABEL, by_model, flavor, flavor_name, priority_classes
@@ -28,6 +28,8 @@ TEAMS: Final = tuple(team for teams in DIVISIONS.values() for team in teams)
 GPUS: Final[Mapping[str, int]] = {"T4": 24, "G2": 16, "G3": 8, "P100": 6, "V100M16": 4, "V100M32": 4, "A10": 1}
 """model → how many GPUs the organisation has, in the order in which models are tried."""
 NODES: Final[Mapping[str, Sequence[NodeRecord]]] = by_model(read_nodes())
+MORE_WORKERS: Final = Workers(20, 20)
+"""With those of its chart, Kueue starts fewer where Jobs come faster than it makes Workloads."""
 Amounts = Mapping[str, int]
 """resource → cores, GiB or GPUs."""
 
@@ -72,7 +74,7 @@ def quotree_organisation(control_plane: ControlPlane) -> Iterator[Contender]:
 @contextmanager
 def kueue_organisation(control_plane: ControlPlane) -> Iterator[Contender]:
     """Run Kueue with what Quotree does by default: reclaim, preempt by priority, try other flavors before borrowing."""
-    with manager(control_plane):
+    with manager(control_plane, MORE_WORKERS):
         apply_once_it_listens(control_plane, yaml.safe_dump_all([*priority_classes(), *queues()]))
         yield _contender("Kueue", QUEUE_LABEL, ("kueue",))
 
