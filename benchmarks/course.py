@@ -3,7 +3,7 @@
 A Job waits for the contender while as many GPUs as it requests are idle, of one flavor that it accepts, and for its
 quota otherwise: all groups may borrow what is idle. Idle GPUs are dealt to those that wait by priority, then by age, so
 that a GPU keeps one Job waiting at most. A GPU is idle from the moment at which the Job controller says in a Job's
-status that its pods have ended until a Job that was given its flavor is resumed.
+status that its pods have ended until a Job that was given its flavor is resumed; until then nothing can start again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -134,7 +134,7 @@ def samples(
             if flavor in idle:
                 idle[flavor] -= asked[name].gpus
         free = sum(max(0, each) for each in idle.values())
-        could = _deal(waiting, asked, idle)
+        could = _deal({name: since for name, since in waiting.items() if name not in held}, asked, idle)
         yield Sample(at, len(waiting), len(could), free, sum(asked[name].gpus for name in could))
         at += step
 

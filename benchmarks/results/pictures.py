@@ -17,8 +17,8 @@ GROWTH: Final = {
 
 
 DAY: Final = {
-    "started": ("Starts, and Jobs that were created", "starts"),
-    "evicted": ("Evictions", "evictions"),
+    "started": ("Starts, and Jobs that were created", ""),
+    "evicted": ("Evictions", ""),
     "waiting": ("Jobs that wait", "Jobs"),
     "idle": ("Idle GPUs", "GPUs"),
     "wanted": ("Idle GPUs that a Job which waits could have", "GPUs"),

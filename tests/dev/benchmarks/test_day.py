@@ -95,7 +95,7 @@ def test_gpus_are_idle_once_the_pods_of_an_evicted_job_have_ended() -> None:
     found = list(samples(events, ASKED, {"t4": 4}, 5.0, 1.0))
     assert [(each.waiting, each.could_run, each.idle) for each in found] == [
         (0, 0, 2),
-        (1, 1, 2),
+        (1, 0, 2),
         (1, 1, 4),
         (0, 0, 2),
         (0, 0, 4),
