@@ -61,12 +61,12 @@ def judge_over_time(edit: GroupEdit, pending: PendingEdits, leaving: frozenset[s
         return judge_among(edit, pending, leaving, context)
     groups = tuple(_compared(edit, edit.new, pending))
     names = {group.name for group in groups}
-    if _is_always_legal(edit, pending, leaving, context, groups):
-        return judge_among(_edit_at(edit, context.now), pending.at(context.now, names), leaving, context)
     first: EditOutcome | None = None
     moments = instants(groups, context.now)
     if too_many := tuple(check_moments(edit.old, edit.new, moments)):
-        return EditOutcome(Findings(too_many))
+        if not _is_always_legal(edit, pending, leaving, context, groups):
+            return EditOutcome(Findings(too_many))
+        moments = moments[:1]
     for moment in moments:
         outcome = judge_among(_edit_at(edit, moment), pending.at(moment, names), leaving, context)
         first = first or outcome

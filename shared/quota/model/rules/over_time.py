@@ -29,13 +29,13 @@ def check_change_over_time(before: Tree, after: Tree, name: str, context: Contex
     if context.now is None:
         return check_change(before, after, name, context)
     family = family_of(name, (before, after))
-    if _is_always_legal(before, after, name, context):
-        return check_change(in_force(before, family, context.now), in_force(after, family, context.now), name, context)
     groups = tuple(tree[each] for each in sorted(family) for tree in (after, before) if each in tree)
     moments = instants(groups, context.now)
     new = after.get(name)
     if new is not None and (too_many := tuple(check_moments(before.get(name), new, moments))):
-        return Findings(too_many)
+        if not _is_always_legal(before, after, name, context):
+            return Findings(too_many)
+        moments = moments[:1]
     now = Findings()
     for moment in moments:
         found = check_change(in_force(before, family, moment), in_force(after, family, moment), name, context)

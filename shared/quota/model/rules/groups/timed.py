@@ -120,9 +120,13 @@ def check_not_past(change: TreeEdit, context: Context) -> Iterator[Violation]:
 
 
 def check_moments(old: Group | None, new: Group, moments: Sequence[datetime]) -> Iterator[Violation]:
-    """An edit adds no override or window if with it more moments differ than are judged. `old` None: created."""
-    known = () if old is None or old.parent != new.parent else (*old.overrides, *old.windows)
-    if any(each not in known for each in (*new.overrides, *new.windows)):
+    """An edit changes no quotas, and adds no override or window, if more moments differ than are judged.
+
+    `old` None: created. What only takes overrides or windows out can be stored.
+    """
+    stays = old is not None and old.parent == new.parent and old.quotas == new.quotas
+    known = (*old.overrides, *old.windows) if old is not None and stays else ()
+    if not stays or any(each not in known for each in (*new.overrides, *new.windows)):
         yield from too_many_moments(new.name, moments)
 
 

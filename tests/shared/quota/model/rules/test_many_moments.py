@@ -47,6 +47,16 @@ def test_what_is_stored_can_be_edited_and_taken_out_but_not_added_to() -> None:
     assert edited(before, windows=(*WINDOWS[1:], replace(WINDOWS[0], quotas=TOO_MUCH))) == ["TooManyMoments"]
 
 
+def test_no_min_hides_behind_more_moments_than_are_judged() -> None:
+    """Siblings have so many that they are not all looked at; `a` has 0 by its own override until after that."""
+    less = (Override(NOW - DAY, NOW + 380 * DAY, (Entry("default", min={GPU: 0}),)),)
+    before = TREE.with_group(replace(TREE["b"], overrides=OVERRIDES, windows=WINDOWS))
+    before = before.with_group(replace(before["a"], overrides=less))
+    assert edited(before, quotas=(Entry("default", min={GPU: 6}, max={GPU: 7}),)) == ["TooManyMoments"]
+    assert edited(before, quotas=(Entry("default", min={GPU: 4}, max={GPU: 7}),)) == []
+    assert edited(before, overrides=()) == []
+
+
 def test_no_window_hides_behind_those_that_it_replaces() -> None:
     """Who may raise its min is judged for the group before and after the edit together, at the same moments."""
     before = TREE.with_group(replace(TREE["a"], windows=WINDOWS))
