@@ -16,7 +16,7 @@ from shared.api.core.job import Job
 from shared.kube.watch.cache import Change, Changed
 
 POINTS: Final = 60
-"""Of a curve."""
+"""How many a curve has."""
 
 
 class What(Enum):

@@ -1,7 +1,7 @@
 """Writes docs/benchmarks.md, its pictures and docs/sizing.md: `python -m benchmarks.results.pages`.
 
-The figures are in docs/benchmarks/results.json, those of what is measured by hand in by_hand.json beside it, and the
-text is in benchmarks/pages; `make bench` measures again.
+The figures are in docs/benchmarks: results.json, and by_hand.json for what is measured by hand. The text is in
+benchmarks/pages; `make bench` measures again.
 """
 
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ from benchmarks.results.figures import Figure
 
 RESULTS: Final = Path(__file__).parents[2] / "docs" / "benchmarks" / "results.json"
 BY_HAND: Final = RESULTS.with_name("by_hand.json")
-"""Of what is not part of a whole run: measured at another time, perhaps on another machine."""
+"""Holds what is not part of a whole run: measured at another time, perhaps on another machine."""
 
 
 OK: Final = "ok"

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from shared.quota.model.in_force import group_in_force
+from shared.quota.model.rules.over_time import each_as
 from shared.quota.model.tree import ROOT, Entry, Group, Tree
 from shared.resources import MAX_AMOUNT
 
@@ -51,9 +52,7 @@ class PendingEdits:
 
     def each_as(self, change: Callable[[Group], Group], names: Collection[str]) -> "PendingEdits":
         """Return the same edits with these groups, and all that are edited, as `change` returns them."""
-        known = ((name, self.stored[name]) for name in names if name in self.stored)
-        changed = ((name, was, change(was)) for name, was in known)
-        stored = self.stored.with_same_parents({name: group for name, was, group in changed if group is not was})
+        stored = each_as(self.stored, names, change)
         edits = [replace(each, group=each.group and change(each.group)) for each in self.open_edits]
         if stored is self.stored and edits == [*self.open_edits]:
             return self

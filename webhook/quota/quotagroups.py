@@ -82,8 +82,7 @@ def _is_always_legal(
 ) -> bool:
     """Return whether the edit is legal however the others are amended; False where only their moments tell."""
     others = [each for each in groups if each is not edit.old and each is not edit.new]
-    worst = None if context.now is None or edit.new is None else at_worst(edit.old, edit.new, others, context.now)
-    if worst is None or context.now is None:
+    if context.now is None or edit.new is None or (worst := at_worst(edit.old, edit.new, others, context.now)) is None:
         return False
     pending = pending.each_as(worst, {each.name for each in others})
     moments = instants([each for each in (edit.old, edit.new) if each is not None], context.now)

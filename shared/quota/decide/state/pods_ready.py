@@ -8,13 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from shared.api.durations import later
-from shared.api.owner_settings import AS_ITS_GROUP
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.lifecycle import startup_of
 from shared.quota.model.settings import BlockAdmission, StartupSettings
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Admission, Workload
 
 
 def deadline(
@@ -25,7 +24,12 @@ def deadline(
     A workload that started before this process watched it might have been ready and have lost that meanwhile. So its
     time-out counts from `watched_since`.
     """
-    admission, startup = workload.admission, startup_of(workload, startup)
+    return _deadline(workload.admission, startup_of(workload, startup), watched_since)
+
+
+def _deadline(
+    admission: Admission | None, startup: StartupSettings, watched_since: datetime | None
+) -> tuple[datetime | None, EvictionRule]:
     if admission is None:
         return None, EvictionRule.STARTUP_TIMEOUT
     if not admission.was_ready:
@@ -55,9 +59,9 @@ def blocks_until(
     Its owner may declare longer times, and a group may have no time in which to get ready again: neither makes others
     wait for longer.
     """
-    alone = replace(workload, startup=AS_ITS_GROUP)
-    bounded = replace(startup, recovery_timeout=startup.recovery_timeout or startup.timeout)
-    return deadline(alone, bounded, watched_since)[0]
+    if not startup.recovery_timeout:
+        startup = replace(startup, recovery_timeout=startup.timeout)
+    return _deadline(workload.admission, startup, watched_since)[0]
 
 
 class AdmissionBlock:

@@ -33,7 +33,7 @@ def check_change_over_time(before: Tree, after: Tree, name: str, context: Contex
     moments = instants(groups, context.now)
     new = after.get(name)
     if new is not None and (too_many := tuple(check_moments(before.get(name), new, moments))):
-        if not _is_always_legal(before, after, name, context):
+        if not _is_always_legal(before, after, new, context.now, context):
             return Findings(too_many)
         moments = moments[:1]
     now = Findings()
@@ -47,17 +47,14 @@ def check_change_over_time(before: Tree, after: Tree, name: str, context: Contex
     return now
 
 
-def _is_always_legal(before: Tree, after: Tree, name: str, context: Context) -> bool:
+def _is_always_legal(before: Tree, after: Tree, new: Group, now: datetime, context: Context) -> bool:
     """Return whether the edit breaks nothing however the others are amended; False where only their moments tell."""
-    old, new, now = before.get(name), after.get(name), context.now
-    others = [tree[each] for tree in (before, after) for each in family_of(name, (tree,)) - {name} if each in tree]
-    worst = None if new is None or now is None else at_worst(old, new, others, now)
-    if worst is None or now is None:
+    name, old = new.name, before.get(new.name)
+    names = family_of(name, (before, after)) - {name}
+    worst = at_worst(old, new, [tree[each] for tree in (before, after) for each in names if each in tree], now)
+    if worst is None:
         return False
-    changed = {each.name: worst(each) for each in others}
-    was, will_be = (
-        tree.with_same_parents({each: changed[each] for each in changed if each in tree}) for tree in (before, after)
-    )
+    was, will_be = (each_as(tree, names, worst) for tree in (before, after))
     moments = instants(filter(None, (old, new)), now)
     return len(moments) <= MOST and not any(
         check_change(in_force(was, (name,), moment), in_force(will_be, (name,), moment), name, context).violations
@@ -121,8 +118,13 @@ def family_of(name: str, trees: Iterable[Tree]) -> frozenset[str]:
 
 def in_force(tree: Tree, names: Collection[str], moment: datetime) -> Tree:
     """Return the tree with these groups as they are in force at that moment."""
-    amended = ((name, tree[name], group_in_force(tree[name], moment)) for name in names if name in tree)
-    return tree.with_same_parents({name: group for name, written, group in amended if group is not written})
+    return each_as(tree, names, lambda group: group_in_force(group, moment))
+
+
+def each_as(tree: Tree, names: Iterable[str], change: Callable[[Group], Group]) -> Tree:
+    """Return the tree with each of these groups as `change` returns it, with the same parent."""
+    changed = ((name, tree[name], change(tree[name])) for name in names if name in tree)
+    return tree.with_same_parents({name: group for name, was, group in changed if group is not was})
 
 
 def at_moment(violation: Violation, moment: datetime, now: datetime, groups: Iterable[Group]) -> Violation:
