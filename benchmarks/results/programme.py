@@ -63,5 +63,9 @@ ALL: Final = (
     _of("large_objects", "objects", 4, "", "--jobs 5 --kilobytes 100"),
 )
 
-BY_HAND: Final = (_of("day", "", 50, "--minutes 20 --patience 120", "--pods 60 --patience 30 quotree"),)
-"""What takes too long for a whole run: measured when it is named, and kept in a file of its own."""
+BY_HAND: Final = (
+    _of("day", "", 50, "--minutes 20 --patience 120", "--pods 60 --patience 30 quotree"),
+    _of("one_start", "", 25, "--jobs 50", "--jobs 3 quotree limit"),
+)
+"""What takes too long for a whole run, or looks at one thing closely: measured when it is named, and kept in a file of
+its own."""

@@ -5,7 +5,7 @@ import base64
 import os
 import ssl
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,14 +26,17 @@ _SORTS: Final = ("Mutating", "Validating")
 
 
 @contextmanager
-def reviewed_limit(control_plane: ControlPlane) -> Iterator[Contender]:
-    """The limit, with a mutating and a validating webhook asked about each Job that is created."""
+def reviewed_limit(control_plane: ControlPlane, run: Sequence[str] = ("-m",)) -> Iterator[Contender]:
+    """The limit, with a mutating and a validating webhook asked about each Job that is created.
+
+    `run`: what Python gets before the name of each module.
+    """
     authority, ports = Authority(control_plane.workdir / "agreeing"), Ports()
     certificate, key = authority.server("agreeing")
     port, ready = ports.take(), control_plane.workdir / "agreeing.ready"
     process = Process(
         "agreeing",
-        [sys.executable, "-m", PROGRAM, *map(str, (port, certificate, key, ready))],
+        [sys.executable, *run, PROGRAM, *map(str, (port, certificate, key, ready))],
         log=control_plane.workdir / "agreeing.log",
         environment={**os.environ, "PYTHONPATH": str(ROOT)},
         probe=ready.exists,
@@ -45,7 +48,7 @@ def reviewed_limit(control_plane: ControlPlane) -> Iterator[Contender]:
             "caBundle": base64.b64encode(authority.certificate.read_bytes()).decode(),
         }
         control_plane.apply(yaml.safe_dump_all([_configuration(sort, called) for sort in _SORTS]))
-        with limit(control_plane) as contender:
+        with limit(control_plane, run) as contender:
             yield replace(contender, name="and reviews", programs=(*contender.programs, PROGRAM))
     finally:
         process.stop()

@@ -20,9 +20,14 @@ PROGRAMS: Final = ("webhook", "reconciler")
 
 
 @contextmanager
-def quotree(control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY) -> Iterator[Contender]:
-    """Quotree with everything on: webhook, events, statuses, metrics."""
-    with _installed(control_plane, "Quotree", leaves, ()) as contender:
+def quotree(
+    control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY, run: Sequence[str] = ("-m",)
+) -> Iterator[Contender]:
+    """Quotree with everything on: webhook, events, statuses, metrics.
+
+    `run`: what Python gets before the name of each process' module.
+    """
+    with _installed(control_plane, "Quotree", leaves, (), run) as contender:
         yield contender
 
 
@@ -56,9 +61,10 @@ def _installed(
     name: str,
     leaves: Sequence[Leaf],
     kinds: Sequence[Mapping[str, object]],
+    run: Sequence[str] = ("-m",),
     **settings: Mapping[str, object],
 ) -> Iterator[Contender]:
-    with installed(control_plane, kinds=kinds, reconcilers=0) as running:
+    with installed(control_plane, kinds=kinds, reconcilers=0, run=run) as running:
         running.add_reconciler(**settings)
         control_plane.apply(yaml.safe_dump_all(_groups(leaves)))
 

@@ -23,12 +23,15 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def limit(control_plane: ControlPlane) -> Iterator[Contender]:
-    """No quota, no webhook, no status: what the API server and the Job controller can take."""
+def limit(control_plane: ControlPlane, run: Sequence[str] = ("-m",)) -> Iterator[Contender]:
+    """No quota, no webhook, no status: what the API server and the Job controller can take.
+
+    `run`: what Python gets before the name of its module.
+    """
     ready = control_plane.workdir / "limit.ready"
     process = Process(
         "limit",
-        [sys.executable, "-m", PROGRAM, str(control_plane.kubeconfig), str(ready)],
+        [sys.executable, *run, PROGRAM, str(control_plane.kubeconfig), str(ready)],
         log=control_plane.workdir / "limit.log",
         environment={**os.environ, "PYTHONPATH": str(ROOT)},
         probe=ready.exists,

@@ -55,6 +55,8 @@ class Quotree:
     """The port at which the API server calls the visibility API; None: it is off."""
     health: dict[str, str] = field(default_factory=dict)
     """Process name -> the URL of its health and metrics port."""
+    run: Sequence[str] = ("-m",)
+    """What Python gets before the name of each module."""
 
     @property
     def commands(self) -> Path:
@@ -132,7 +134,7 @@ class Quotree:
         self.health[name] = f"http://127.0.0.1:{health}"
         process = Process(
             name,
-            [sys.executable, "-m", module, "--config", str(config)],
+            [sys.executable, *self.run, module, "--config", str(config)],
             log=folder / f"{name}.log",
             environment={**os.environ, "PYTHONPATH": str(CHART.parent.parent), "PYTHONUNBUFFERED": "1"},
             probe=lambda: serves(f"http://127.0.0.1:{health}/readyz"),
@@ -153,16 +155,17 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
     visibility: bool = False,
     kinds: Sequence[Mapping[str, Any]] = (),
     webhook: Mapping[str, Any] | None = None,
+    run: Sequence[str] = ("-m",),
 ) -> Iterator[Quotree]:
     """Install the chart and run Quotree until the end of the block.
 
     `quota`: the settings' quota part. `url`: where the API server calls the webhook instead of its first replica (a
     balancer of the caller's). `values`: further `--set` arguments for the chart. `visibility`: with the aggregated API.
     `kinds`: `{"preset": NAME}` or whole descriptors, for the chart and both processes. `webhook`: further settings of
-    its replicas.
+    its replicas. `run`: what Python gets before the name of each process' module.
     """
     ports = Ports()
-    quotree = Quotree(cluster, ports, quota or {}, kinds, visibility=ports.take() if visibility else None)
+    quotree = Quotree(cluster, ports, quota or {}, kinds, visibility=ports.take() if visibility else None, run=run)
     try:
         port = ports.take()
         if visibility:
