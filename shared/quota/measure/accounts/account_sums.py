@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import Final
 
-from shared.quota.measure.accounts.amounts import Account, Accounts, GroupAccount
+from shared.quota.measure.accounts.amounts import KEPT_LENDERS, Account, Accounts, GroupAccount
 from shared.quota.measure.accounts.courses import Course, GroupCourses, lent_areas, use_areas
 from shared.quota.measure.accounts.leaf_use import LeafUse
 from shared.quota.measure.accounts.periods import milliseconds, parts_by_period, period_of
@@ -109,8 +109,6 @@ class AccountSums:
                     self._account(leaf).period(name).add_use_of(namespace, key, used)
                     for group in path:
                         self._account(group).period(name).account(key).used += used
-            if name in self._account(leaf).periods:
-                self._account(leaf).period(name).keep_largest()
 
     def _add_losses(self, path: Sequence[str], use: LeafUse, until: int) -> None:
         since = counted_until(path[0], self.accounts)
@@ -160,7 +158,8 @@ class AccountSums:
                     if since[name] <= begin:
                         own = self._account(name).period(period).account(key)
                         own.add(Account(lenders={lender: amount}))
-                        own.keep_largest_lenders()
+                        if len(own.lenders) > KEPT_LENDERS:
+                            own.lenders = own.largest_lenders(KEPT_LENDERS)
         return found
 
     def _lent_since(self, group: str) -> int:

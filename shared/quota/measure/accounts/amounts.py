@@ -11,9 +11,13 @@ from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
 from shared.resources import Amount, FlavorResource
 
 MAX_NAMESPACES: Final = 200
+"""How many namespaces of a month are written one by one; in memory all are, since the first need not be the largest."""
 MAX_LENDERS: Final = 20
+"""How many lenders of a key are written one by one."""
+KEPT_LENDERS: Final = 100
+"""How many lenders of a key are kept in memory one by one: all would be the square of the siblings."""
 OTHERS: Final = ""
-"""Stands for the namespaces, or the lenders, that are not kept one by one; none has this name."""
+"""Stands for the namespaces, or the lenders, that do not stand one by one; none has this name."""
 
 
 @dataclass(slots=True)
@@ -53,11 +57,13 @@ class Account:
             self.lenders[name] = min(self.lenders[name], left)
             left -= self.lenders[name]
 
-    def keep_largest_lenders(self) -> None:
-        """Count all but the largest lenders as OTHERS."""
+    def largest_lenders(self, most: int) -> dict[str, Amount]:
+        """Return what so many lenders lent, those that lent most, and all others as OTHERS."""
+        if len(self.lenders) <= most:
+            return dict(self.lenders)
         named = sorted(self.lenders.keys() - {OTHERS}, key=lambda name: (-self.lenders[name], name))
-        for name in named[MAX_LENDERS:]:
-            self.lenders[OTHERS] = self.lenders.get(OTHERS, 0) + self.lenders.pop(name)
+        found = {name: self.lenders[name] for name in named[:most]}
+        return {**found, OTHERS: sum(self.lenders.values()) - sum(found.values())}
 
 
 @dataclass(slots=True)
@@ -66,7 +72,7 @@ class PeriodAccount:
 
     keys: dict[FlavorResource, Account] = field(default_factory=dict)
     namespaces: dict[str, dict[FlavorResource, Amount]] = field(default_factory=dict)
-    """namespace -> key -> used; OTHERS has the rest."""
+    """namespace -> key -> used; OTHERS has the rest of what was written before this leader."""
 
     def copy(self) -> "PeriodAccount":
         """Return one that changes by itself."""
@@ -82,14 +88,16 @@ class PeriodAccount:
         own = self.namespaces.setdefault(namespace, {})
         own[key] = own.get(key, 0) + amount
 
-    def keep_largest(self) -> None:
-        """Count all but the largest namespaces as OTHERS; the largest have the largest part of some key."""
+    def largest_namespaces(self) -> dict[str, dict[FlavorResource, Amount]]:
+        """Return what MAX_NAMESPACES used, those with the largest part of some key, and all others as OTHERS."""
         if len(self.namespaces) <= MAX_NAMESPACES:
-            return
+            return self.namespaces
         named = sorted(self.namespaces.keys() - {OTHERS}, key=lambda name: (-self._largest_part(name), name))
-        for name in named[MAX_NAMESPACES:]:
-            for key, amount in self.namespaces.pop(name).items():
-                self.add_use_of(OTHERS, key, amount)
+        found = PeriodAccount(self.keys, {name: self.namespaces[name] for name in named[:MAX_NAMESPACES]})
+        for name in {*named[MAX_NAMESPACES:], OTHERS} & self.namespaces.keys():
+            for key, amount in self.namespaces[name].items():
+                found.add_use_of(OTHERS, key, amount)
+        return found.namespaces
 
     def _largest_part(self, namespace: str) -> int:
         """Return the largest part of a key that the namespace used, in millionths."""

@@ -22,7 +22,7 @@ from shared.api.quotagroup import (
     RunTimesStatus,
     SeriesRunTimes,
 )
-from shared.quota.measure.accounts.amounts import Account, GroupAccount, PeriodAccount
+from shared.quota.measure.accounts.amounts import MAX_LENDERS, Account, GroupAccount, PeriodAccount
 from shared.quota.measure.accounts.parents import Beside, with_parents
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.run_times import LeafRunTimes, PastArrival, RunTimes
@@ -152,7 +152,8 @@ def _write_period(name: str, period: PeriodAccount) -> PeriodAccountStatus:
         period=name,
         flavors=_write_flavors(period.keys),
         namespaces=[
-            NamespaceAccount(namespace, _write_uses(own)) for namespace, own in sorted(period.namespaces.items())
+            NamespaceAccount(namespace, _write_uses(own))
+            for namespace, own in sorted(period.largest_namespaces().items())
         ],
     )
 
@@ -170,7 +171,7 @@ def _write_flavors(keys: Mapping[FlavorResource, Account]) -> list[FlavorAccount
 def _lenders(keys: Mapping[FlavorResource, Account], flavor: str) -> list[LenderAccount]:
     by_lender: dict[str, dict[str, str]] = {}
     for key, own in sorted(keys.items()):
-        for lender, amount in own.lenders.items() if key.flavor == flavor else ():
+        for lender, amount in own.largest_lenders(MAX_LENDERS).items() if key.flavor == flavor else ():
             by_lender.setdefault(lender, {})[key.resource] = str(amount)
     return [LenderAccount(lender, amounts) for lender, amounts in sorted(by_lender.items())]
 

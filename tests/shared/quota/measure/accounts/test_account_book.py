@@ -8,11 +8,13 @@ from random import Random
 
 import pytest
 
+from shared.api.quotagroup import PeriodAccountStatus
 from shared.quota.measure.accounts.account_book import DELAY, GROUPS_IN_A_SLICE, AccountBook
-from shared.quota.measure.accounts.amounts import MAX_NAMESPACES, OTHERS, Account, GroupAccount
+from shared.quota.measure.accounts.amounts import MAX_LENDERS, MAX_NAMESPACES, OTHERS, Account, GroupAccount
 from shared.quota.measure.accounts.leaf_use import EndedUse
 from shared.quota.measure.accounts.parents import beside_children, with_parents
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
+from shared.quota.measure.accounts.written_accounts import write_account
 from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 from shared.resources import Amount, FlavorResource
@@ -187,16 +189,53 @@ def test_a_clock_that_goes_back_counts_nothing_twice() -> None:
     assert account(book, "a").used == 400_000
 
 
-def test_the_largest_namespaces_are_kept_and_the_rest_as_one() -> None:
+def written(book: AccountBook, group: str) -> PeriodAccountStatus:
+    """The month of the group as its status has it."""
+    (month,) = write_account(book.accounts[group])[0]
+    return month
+
+
+def test_the_largest_namespaces_are_written_and_the_rest_as_one() -> None:
     jobs = [replace(running("a", 1 + number % 7, f"x{number}"), key=f"ns-{number:03}/x") for number in range(300)]
     book, found = new_book(), world(TREE, jobs)
     book.after(found, NOW)
     closed(book, found.with_changes((job, None) for job in jobs), 10)
-    period = book.accounts["a"].period(MONTH)
-    assert len(period.namespaces) == MAX_NAMESPACES + 1
-    assert sum(each[KEY] for each in period.namespaces.values()) == period.account(KEY).used
-    smallest = min(each[KEY] for name, each in period.namespaces.items() if name != OTHERS)
-    assert smallest >= 2 * 10_000
+    used = {each.namespace: int(each.flavors[0].used[KEY.resource]) for each in written(book, "a").namespaces}
+    assert len(used) == MAX_NAMESPACES + 1
+    assert sum(used.values()) == account(book, "a").used
+    assert min(amount for name, amount in used.items() if name != OTHERS) >= 2 * 10_000
+
+
+def test_a_namespace_that_comes_late_is_written_once_it_is_among_the_largest() -> None:
+    early = [replace(running("a", 1, f"x{number}"), key=f"ns-{number:03}/x") for number in range(MAX_NAMESPACES)]
+    late = replace(running("a", 1, "late", since=after(600)), key="late/x")
+    book, found = new_book(), world(TREE, early)
+    book.after(found, NOW)
+    found = found.with_changes([*((job, None) for job in early), (None, late)])
+    # Each minute of it is less than what any of the others has used, until it has used more than all of them.
+    for minute in range(10, 40):
+        book.after(found, after(60 * minute))
+    largest = max(written(book, "a").namespaces, key=lambda each: int(each.flavors[0].used[KEY.resource]))
+    assert largest.namespace == "late"
+
+
+def test_a_sibling_that_lends_late_is_written_once_it_is_among_the_largest() -> None:
+    names = [f"s{number:02}" for number in range(MAX_LENDERS + 1)]
+    siblings = "\n".join(f"  {name} 1" for name in names)
+    own = running(names[-1], 1, "own")
+    book, found = new_book(), world(f"root 21\n  a 0\n{siblings}", [running("a", MAX_LENDERS, "x"), own])
+    book.after(found, NOW)
+    for minute in range(1, 10):
+        book.after(found, after(60 * minute))
+    first = running(names[0], 1, "first", since=after(600))
+    found = found.with_changes([(own, None), (None, first)])
+    for minute in range(10, 60):
+        book.after(found, after(60 * minute))
+    lent = {each.group: int(each.amounts[KEY.resource]) for each in written(book, "a").flavors[0].borrowed_from}
+    assert len(lent) == MAX_LENDERS + 1
+    assert names[-1] in lent
+    assert names[0] not in lent
+    assert sum(lent.values()) == account(book, "a").borrowed
 
 
 def test_a_moved_leaf_counts_below_its_new_parent_from_then_on() -> None:
