@@ -69,7 +69,7 @@ def _table(snapshot: Snapshot, parent: str, children: Sequence[str], key: Flavor
     runtime = snapshot.numbers[parent][key].runtime
     siblings = [Sibling(name, each, past_use.get(name, {}).get(key, 0)) for name, each in numbers.items()]
     level = next((each for each in _levels(snapshot) if (each.parent, each.key) == (parent, key)), None)
-    if level is not None:
+    if level is not None or runtime != snapshot.before_turns.of(parent, key).runtime:
         siblings = siblings_with_turn(snapshot.before_turns, parent, level, key, past_use)
     steps = divide_in_steps(runtime, siblings)
     rows = [

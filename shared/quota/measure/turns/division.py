@@ -77,15 +77,14 @@ def _insert(waiting: list[str], parent: str, depths: Mapping[str, int]) -> None:
 def siblings_with_turn(
     before: TurnNumbers, parent: str, level: Level | None, key: FlavorResource, past_use: PastUse
 ) -> list[Sibling]:
-    """Return what the division of `parent` needs of its children; `level`: the turn that counts there."""
+    """Return what the division of `parent` needs of its children. `level`: the turn there; None: one further up."""
     siblings = []
     for child in before.tree_index.children[parent]:
         numbers = before.numbers.get(child, {}).get(key)
         if numbers is not None:
             turn = level.need if level is not None and level.child == child else 0
-            if level is not None and not turn:
-                numbers = _with_kept(numbers)
-            siblings.append(Sibling(child, numbers, past_use.get(child, {}).get(key, 0), turn))
+            kept = numbers if turn else _with_kept(numbers)
+            siblings.append(Sibling(child, kept, past_use.get(child, {}).get(key, 0), turn))
     return siblings
 
 

@@ -119,7 +119,9 @@ class Reference(Limits):
             total: Counter[FlavorResource] = Counter()
             for (part, wanted), flavor in zip(sets, chosen, strict=True):
                 total.update({FlavorResource(flavor, resource): part.request[resource] for resource in wanted})
-            if self.fits_alone(work.group, total) and (not work.pod_sets or self.could_be_nodes(sets, chosen)):
+            within_min = all(amount <= self.effective_min(work.group, key) for key, amount in total.items())
+            could_fit = (work.preemptible or within_min) and self.fits_alone(work.group, total)
+            if could_fit and (not work.pod_sets or self.could_be_nodes(sets, chosen)):
                 ways.append(total)
         return ways
 
