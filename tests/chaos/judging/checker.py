@@ -193,7 +193,7 @@ class _Checker:
 
     def _check_lead(self, version: Version, after: Submitted) -> None:
         self.findings.counts["reconciler's writes"] += 1
-        if self._replay.lease_writer != version.writer:
+        if not self._replay.may_lead(version):
             self._flaw("TwoLeaders", after, version, f"was written while {self._replay.lease.holder!r} held the Lease")
 
     def _is_someone_else(self, version: Version, after: Submitted) -> bool:

@@ -59,6 +59,8 @@ class Replay:
     objects: dict[str, KindObject] = field(default_factory=dict)
     lease: Lease = field(default_factory=lambda: Lease(""))
     lease_writer: str = ""
+    _lost_lease: dict[str, datetime] = field(default_factory=dict)
+    """Writer -> when the API server received the request by which another one took the Lease."""
     _groups: dict[str, Group] = field(default_factory=dict)
     _pods_of: dict[str, dict[str, Pod]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -114,7 +116,17 @@ class Replay:
     def _observe_lease(self, lease: Lease, version: Version) -> None:
         self.lease = lease
         if lease.holder:
+            if self.lease_writer != version.writer:
+                self._lost_lease[self.lease_writer] = version.received
             self.lease_writer = version.writer
+
+    def may_lead(self, version: Version) -> bool:
+        """Whether its writer held the Lease when the API server received it.
+
+        It may be stored later: docs/decisions/0008-late-writes-of-a-previous-leader.md.
+        """
+        lost = self._lost_lease.get(version.writer)
+        return version.writer == self.lease_writer or (lost is not None and version.received < lost)
 
     def knows(self, uid: str) -> bool:
         """Whether it existed before: as a Job's pod, or before a removal that the log showed too early."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -9,7 +10,7 @@ from shared.api.core.pod import Pod, read_pod
 from shared.api.names import GROUP_LABEL
 from tests.builders import after
 from tests.chaos.judging.checker import check
-from tests.chaos.judging.history.records import Shutter
+from tests.chaos.judging.history.records import Lease, Shutter
 from tests.chaos.judging.history.written_histories import EXPECTED, WrittenHistory
 
 
@@ -331,6 +332,17 @@ def test_write_without_the_lease_is_reported() -> None:
     history.submit("job", "left", 1)
     history.start("job", writer="another")
     assert rules(history) == [("TwoLeaders", "ns/job")]
+
+
+def test_write_that_was_received_before_another_took_the_lease_may_be_stored_after() -> None:
+    history = WrittenHistory()
+    history.submit("job", "left", 1)
+    history.observe("lease", Lease("b"), "another")
+    history.start("job")
+    assert rules(history) == [("TwoLeaders", "ns/job")]
+    *earlier, lease, start = history.versions
+    history.versions = [*earlier, lease, replace(start, received=lease.received - timedelta(milliseconds=1))]
+    assert rules(history) == []
 
 
 def test_repeated_eviction_of_one_workload_is_reported() -> None:
