@@ -18,6 +18,9 @@ LONG = 240.0
 AT_ONCE = timedelta(seconds=1)
 """So long a loaded machine may hold up the leader between two looks: what it decided then comes in either order."""
 
+BETWEEN_STEPS = 5.0
+"""In the replay, steps come later by as long as a new leader needs for its first lines: seconds on a loaded machine."""
+
 
 def replayed(folder: Path) -> list[dict[str, Any]]:
     result = CliRunner().invoke(replay.command, [str(folder), "-o", "json"])
@@ -103,12 +106,12 @@ def test_a_recording_over_a_killed_leader_replays_as_it_was(q: Quotree, tmp_path
     wait_for(lambda: eviction_of(q.get_job("lent")) is not None, "the owner takes its min back", LONG)
     wait_for(lambda: finished(q.get_job("owner")), "the owner ends", LONG)
     wait_for(lambda: "lent" in q.running(), "what was evicted runs again", LONG)
-    time.sleep(1)  # in the replay each step can be a few tenths of a second later
+    time.sleep(BETWEEN_STEPS)
     q.job("more", "vision", "4")
     q.known("vision")
     q.group("root", quotas=[quota(max="12")])
     wait_for(lambda: "more" in q.running(), "there is more", LONG)
-    time.sleep(1)
+    time.sleep(BETWEEN_STEPS)
     q.group("root", quotas=[quota(max="13")])  # the log ends later than the replay of what it says
     expected = [
         ("starts", "lent"),
