@@ -1,5 +1,6 @@
 """The book: a start counts from its admission to its end once, under every leader, and in every group above."""
 
+import pickle
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -278,7 +279,7 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int, sl
     ends = {job.uid: after(dice.randint(900, 1500) if dice.random() < 0.3 else dice.randint(1, 600)) for job in jobs}
     spans = {job.uid: (since_of(job), max(since_of(job) + 5_000, milliseconds(ends[job.uid]))) for job in jobs}
     ends = {uid: moment_at(end) for uid, (_, end) in spans.items()}
-    stored: dict[str, GroupAccount] = {}
+    stored: dict[str, bytes] = {}
     book, found = kind(UTC, keep=3), world(TREE, [])
     book.start({}, ())
     beside = {name: beside_children(found.tree, {}, name) for name in ("root", "p")}
@@ -291,7 +292,8 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int, sl
             gone = [job for job in jobs if spans[job.uid][1] <= time]
             book.after(found, now)
             ended = [EndedUse(j.group, "ns", (j.uid, since_of(j)), use_of(j), milliseconds(ends[j.uid])) for j in gone]
-            book.start(with_parents(found.tree, deepcopy(stored), beside), ended)
+            read = {name: pickle.loads(each) for name, each in stored.items()}
+            book.start(with_parents(found.tree, read, beside), ended)
         else:
             known = {**found.workloads_of("a").by_id, **found.workloads_of("b").by_id, **found.workloads_of("c").by_id}
             for gone_id in known.keys() - runs.keys():
@@ -302,7 +304,7 @@ def test_accounts_equal_the_times_of_the_jobs_under_killed_leaders(seed: int, sl
         book.add_slice(slices or 1)
         for name in book.accounts:
             if dice.random() < 0.5:
-                stored[name] = deepcopy(book.accounts[name])
+                stored[name] = pickle.dumps(book.accounts[name])
                 beside.update((name, each) for each in [book.beside(name)] if each is not None)
     book.add_up_rest()
     closed(book, found, 1800 + DELAY.total_seconds()).add_up_rest()
