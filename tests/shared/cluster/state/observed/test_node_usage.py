@@ -151,12 +151,12 @@ class History:
                     use[key] = use.get(key, 0) + amount
         return {place: {key: amount for key, amount in use.items() if amount} for place, use in found.items()}
 
-    def kept(self, account: str) -> dict[FlavorResource, int]:
-        """What of that is of one workload, or of none."""
-        total: Counter[FlavorResource] = Counter()
+    def kept(self) -> dict[str, dict[FlavorResource, int]]:
+        """Workload, or "" for pods of none -> what of that is of it."""
+        total: dict[str, Counter[FlavorResource]] = {}
         for (whose, _), use in self.on_closed_nodes().items():
-            total.update(use if whose == account else {})
-        return dict(total)
+            total.setdefault(whose, Counter()).update(use)
+        return {whose: dict(use) for whose, use in total.items()}
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -168,11 +168,11 @@ def test_incremental_node_usage_equals_a_recount(seed: int) -> None:
         history.now += timedelta(seconds=history.random.choice((0, 1, 60, 300)))
         world = history.state.world_at(history.now)
         assert (world.system, world.unmanaged) == history.recounted()
-        kept = capacity_of_nodes(world.nodes, history.flavors, lambda node: node.kept)
-        assert {key: amount for key, amount in kept.items() if amount} == history.kept("")
+        kept, expected = capacity_of_nodes(world.nodes, history.flavors, lambda node: node.kept), history.kept()
+        assert {key: amount for key, amount in kept.items() if amount} == expected.get("", {})
         for account in {*JOBS, *history.pods}:
             on_closed = history.state.objects.use.on_closed_nodes(account)
-            assert {key: amount for key, amount in on_closed.items() if amount} == history.kept(account)
+            assert {key: amount for key, amount in on_closed.items() if amount} == expected.get(account, {})
 
 
 def test_unchanged_node_usage_is_the_same_object_and_needs_no_cycle() -> None:
