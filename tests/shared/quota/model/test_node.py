@@ -1,8 +1,10 @@
-"""Whether one pod fits a node: all its resources together, on the largest nodes."""
+"""Whether one pod fits a node, all its resources together, and until when use on a node counts."""
+
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.quota.model.node import largest_of, node_shortage, one_of
+from shared.quota.model.node import ClusterNode, largest_of, node_shortage, one_of
 from shared.quota.model.tree import Amounts
 
 LACKS = "one pod requests {}; the largest ready node has {}"
@@ -48,3 +50,12 @@ def test_request_of_one_pod_is_rounded_up() -> None:
 def test_only_the_largest_node_shapes_are_kept() -> None:
     assert largest_of([{"cpu": 8000}, BIG, {"cpu": 64000, "gpu": 2}, WIDE, dict(BIG), {}]) == (BIG, WIDE)
     assert largest_of([]) == ()
+
+
+def test_use_on_a_node_that_is_not_ready_counts_until_its_grace_period_has_ended() -> None:
+    since, second = datetime(2026, 1, 1, tzinfo=UTC), timedelta(seconds=1)
+    gone = ClusterNode("gone", takes_pods=False, not_ready_since=since)
+    times = (since, since + 59 * second, since + 60 * second)
+    assert [gone.counts_use(each, 60 * second) for each in times] == [True, True, False]
+    cordoned = ClusterNode("cordoned", takes_pods=False)
+    assert cordoned.counts_use(since + 60 * second, 60 * second)

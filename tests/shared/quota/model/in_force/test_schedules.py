@@ -14,6 +14,7 @@ from shared.quota.model.in_force.schedules import (
     first_span,
     read_zone,
     spans_after,
+    spans_until,
     times_after,
 )
 
@@ -112,6 +113,18 @@ def test_the_next_leap_day_is_found_years_ahead() -> None:
     assert first_span("0 0 29 2 *", "UTC", timedelta(hours=1), at("2028-03-01T00:00")) == Span(
         at("2032-02-29T00:00"), at("2032-02-29T01:00")
     )
+
+
+def test_spans_until_a_moment_begin_before_it() -> None:
+    ten_hours, now = timedelta(hours=10), at("2026-01-01T21:00")
+    found = {
+        until: [each.start for each in spans_until("0 20 * * *", "UTC", ten_hours, now, at(until))]
+        for until in ("2026-01-02T20:00", "2026-01-02T20:01")
+    }
+    assert found == {
+        "2026-01-02T20:00": [at("2026-01-01T20:00")],
+        "2026-01-02T20:01": [at("2026-01-01T20:00"), at("2026-01-02T20:00")],
+    }
 
 
 def test_a_schedule_that_never_happens_has_no_times() -> None:

@@ -112,6 +112,12 @@ def test_a_dated_tree_holds_until_its_border_and_not_before_its_start() -> None:
     assert [DatedTree.at(written(WEEK), hours(6)).holds(hours(at)) for at in (5.9, 6, 1000)] == [False, True, True]
 
 
+def test_a_dated_tree_holds_from_a_notice_that_is_due_until_the_next_moment() -> None:
+    found = written(replace(WEEK, notice_before=timedelta(minutes=30)))
+    borders = {at: DatedTree.at(found, hours(at)).border for at in (0, 0.5, 1, 4.5)}
+    assert borders == {0: hours(0.5), 0.5: hours(1), 1: hours(4.5), 4.5: hours(5)}
+
+
 def test_a_percent_and_an_amount_replace_each_other() -> None:
     share = Entry("default", percents={"min": {GPU: 50_000}, "weight": {"other": 1}})
     found = written(Override(hours(1), hours(3), (share,)), Override(hours(4), hours(5), entry(min=1)))

@@ -97,6 +97,18 @@ def test_group_is_read_equally_from_json_and_manifest() -> None:
     assert read_group_manifest(WHOLE) == READ
 
 
+def test_when_notice_of_a_border_is_due_is_read_from_overrides_and_windows() -> None:
+    override = {"from": "2027-01-01T00:00:00Z", "until": "2027-01-02T00:00:00Z"}
+    window = {"schedule": "0 20 * * *", "duration": "10h"}
+    spec = {
+        "overrides": [override, override | {"noticeBefore": "2h"}],
+        "windows": [window | {"noticeBefore": "30m"}, window],
+    }
+    found = read_group_manifest({"metadata": {"name": "a"}, "spec": spec})
+    assert [each.notice_before for each in found.overrides] == [timedelta(), timedelta(hours=2)]
+    assert [each.notice_before for each in found.windows] == [timedelta(minutes=30), timedelta()]
+
+
 def test_an_empty_group_is_a_leaf_below_root() -> None:
     assert read_group(b'{"metadata": {"name": "a"}}') == Group("a")
     assert read_group_manifest({"metadata": {"name": "a"}, "spec": None}) == Group("a")

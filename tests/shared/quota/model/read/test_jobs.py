@@ -1,6 +1,6 @@
 """A Job's object alone tells whose quota it wants, how much, and in which state it is."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from shared.api.core.placement import Placement, Toleration
 from shared.api.core.priority import Priorities, read_priority_class
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
-from shared.quota.model.settings import QueueAge, QuotaSettings
+from shared.quota.model.settings import GroupMaxima, QueueAge, QuotaSettings, StartupMaxima
 from shared.quota.model.workload import Admission, Claim, Eviction, EvictionReason, Workload
 from tests.builders import in_main
 
@@ -22,6 +22,7 @@ CREATED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 STARTED = datetime(2026, 3, 1, 13, tzinfo=UTC)
 EVICTED = datetime(2026, 3, 1, 14, tzinfo=UTC)
 SETTINGS = QuotaSettings()
+MINUTE = timedelta(minutes=1)
 EVICTION_NOTE = write_annotation(EvictionAnnotation(reason="Reclaimed", time=EVICTED))
 ADMITTED = write_annotation(AdmissionAnnotation(flavors={"cpu": "a100"}, time=STARTED))
 
@@ -242,6 +243,29 @@ def test_job_suspended_by_its_owner_counts_until_its_pods_are_gone() -> None:
     )
 
 
+def test_evicted_job_whose_pods_are_gone_is_not_admitted() -> None:
+    found = work(suspend=True, annotations={"quotree.dev/eviction": EVICTION_NOTE})
+    assert (found.admission, found.eviction) == (None, Eviction(EvictionReason.RECLAIMED, EVICTED))
+    assert found.is_pending
+
+
+@pytest.mark.parametrize(
+    ("written", "timeout", "recovery"),
+    [
+        ('{"timeout": "9m", "recoveryTimeout": "9m"}', 5 * MINUTE, 9 * MINUTE),
+        ('{"timeout": "4m"}', 4 * MINUTE, None),
+        ('{"recoveryTimeout": "9m"}', None, 9 * MINUTE),
+    ],
+)
+def test_times_of_an_owner_are_at_most_those_of_the_settings(
+    written: str, timeout: timedelta | None, recovery: timedelta | None
+) -> None:
+    settings = QuotaSettings(maxima=GroupMaxima(startup=StartupMaxima(timeout=5 * MINUTE)))
+    found = workload_of_job(job(annotations={"quotree.dev/startup": written}), NamespaceContext(), settings).workload
+    assert found is not None
+    assert (found.startup.timeout, found.startup.recovery_timeout) == (timeout, recovery)
+
+
 def test_queue_place_is_kept_in_the_requeue_annotation() -> None:
     note = write_annotation(RequeueAnnotation(EVICTED, STARTED, 2, deactivated=True))
     found = work(suspend=True, annotations={"quotree.dev/requeue": note})
@@ -314,11 +338,12 @@ def test_labels_of_others_hold_it_each_by_itself(labels: dict[str, str], gates: 
     assert (found.hold, found.gates, found.hold_reason) == (bool(gates), gates, reason)
 
 
-def test_many_labels_of_others_are_named_in_part() -> None:
-    labels = {f"hold.quotree.dev/{letter}": "true" for letter in "gfedcba"}
+@pytest.mark.parametrize(("letters", "others"), [("edcba", ""), ("gfedcba", " and 2 others")])
+def test_of_many_labels_of_others_five_are_named(letters: str, others: str) -> None:
+    labels = {f"hold.quotree.dev/{letter}": "true" for letter in letters}
     named = ", ".join(f"hold.quotree.dev/{letter}" for letter in "abcde")
     assert work(suspend=True, labels=labels).hold_reason == (
-        f"held by {named} and 2 others; those who set the labels take them off"
+        f"held by {named}{others}; those who set the labels take them off"
     )
 
 

@@ -136,6 +136,7 @@ DONE = {"status": {"conditions": [{"type": "Completed", "status": "True"}]}}
 
 def test_object_is_finished_when_its_last_pod_has_ended() -> None:
     assert reading(two(admission=ADMITTED) | DONE).state is ObjectState.FINISHED
+    assert reading(two(admission=ADMITTED) | DONE, {"driver": seen(0, 0, ready=1)}).state is ObjectState.FINISHED
     found = reading(two(admission=ADMITTED) | DONE, {"driver": seen(1, 1)})
     assert found.workload is not None
     assert (found.state, found.workload.request) == (ObjectState.RUNNING, {"cpu": 1000})

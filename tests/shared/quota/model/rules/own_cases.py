@@ -398,7 +398,7 @@ GROUP_CASES = {
     ),
     "a weight in the order is not negative": Case(
         "BadWeight",
-        {"queueing": {"order": "Namespace", "weights": {"team-a": "500m"}}},
+        {"queueing": {"order": "Namespace", "weights": {"team-a": "500m", "team-b": 0}}},
         {"queueing": {"order": "Namespace", "weights": {"team-a": -1}}},
         "the weight of team-a is -1; write 0 or more",
         "spec.queueing.weights[team-a]",

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from shared.api.core.placement import Taint
 from shared.quota.measure.static.capacity import FlavorMatcher
 from shared.quota.model import rules
 from shared.quota.model.flavor import Flavor, nodes_taken_by
@@ -144,6 +145,16 @@ def test_unlabelled_flavor_next_to_open_labelled_ones_is_warned_of() -> None:
             "workloads of any might run on them; taint those nodes, or give any a label (UnlabelledFlavor)"
         )
     ]
+
+
+def test_an_edited_flavor_is_warned_of_again_only_if_its_labels_or_taints_change() -> None:
+    context = Context({"a100": Flavor("a100", {"model": "a100"}), "any": Flavor("any")})
+    tainted = replace(Flavor("any"), node_taints=(Taint("team", "a", "NoSchedule"),))
+    found = [
+        [each.rule for each in rules.check_flavor_change(Flavor("any"), after, context, DRAWN).warnings]
+        for after in (Flavor("any"), tainted)
+    ]
+    assert found == [[], ["UnlabelledFlavor"]]
 
 
 @pytest.mark.parametrize(

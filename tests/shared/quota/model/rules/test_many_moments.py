@@ -57,6 +57,14 @@ def test_no_min_hides_behind_more_moments_than_are_judged() -> None:
     assert edited(before, overrides=()) == []
 
 
+def test_no_min_hides_from_what_a_sibling_has_after_all_moments_that_are_judged() -> None:
+    """`b` has 4 from day 380 on: `a`, which has no times of its own, can have 3 of 7."""
+    late = Override(NOW + 380 * DAY, NOW + 390 * DAY, (Entry("default", min={GPU: 4}),))
+    before = TREE.with_group(replace(TREE["b"], overrides=(*OVERRIDES, late), windows=WINDOWS))
+    assert edited(before, quotas=(Entry("default", min={GPU: 4}, max={GPU: 7}),)) == ["TooManyMoments"]
+    assert edited(before, quotas=(Entry("default", min={GPU: 3}, max={GPU: 7}),)) == []
+
+
 def test_no_window_hides_behind_those_that_it_replaces() -> None:
     """Who may raise its min is judged for the group before and after the edit together, at the same moments."""
     before = TREE.with_group(replace(TREE["a"], windows=WINDOWS))
@@ -95,6 +103,13 @@ def test_who_uses_up_all_moments_keeps_no_sibling_from_its_own_times() -> None:
     lower = before.with_group(replace(before["p"], overrides=mild))
     found = rules.check_change_over_time(before, lower, "p", CONTEXT).violations
     assert [each.rule for each in found] == ["TooManyMoments"]
+
+
+def test_where_a_sibling_has_percents_only_its_moments_tell() -> None:
+    half = Entry("default", percents={"min": {GPU: 40_000}})
+    sibling = replace(TREE["b"], quotas=(half,), overrides=OVERRIDES, windows=WINDOWS)
+    before = TREE.with_group(sibling)
+    assert edited(before, quotas=(Entry("default", min={GPU: 2}, max={GPU: 7}),)) == ["TooManyMoments"]
 
 
 def test_what_only_the_times_of_siblings_make_legal_is_judged_at_each_of_them() -> None:

@@ -117,6 +117,25 @@ def test_numbers_that_contradict_each_other_during_an_override_are_refused_with_
     ]
 
 
+@pytest.mark.parametrize(
+    ("own", "amended", "since", "when"),
+    [
+        (5, None, "", ""),
+        (4, 5, "01", "now (with team spec.overrides[0]): "),
+        (5, 4, "01", "from 2027-01-20T00:00:00Z on: "),
+        (4, 5, "15", "from 2027-01-15T00:00:00Z on (with team spec.overrides[0]): "),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_moment_unless_it_is_so_now_by_nothing_that_is_open(
+    own: int, amended: int | None, since: str, when: str
+) -> None:
+    quotas = [{"min": {"cpu": own}, "max": {"cpu": 4}}]
+    overrides = [] if amended is None else [override(since, "20", quotas=[{"min": {"cpu": amended}}])]
+    assert [each.message for each in violations({"quotas": quotas, "overrides": overrides})] == [
+        f"{when}min of default/cpu is 5, max is 4; lower min to 4 or raise max to 5"
+    ]
+
+
 def test_an_override_in_the_past_is_refused_when_it_is_added_and_stays_when_it_has_passed() -> None:
     past, future = override("01", "02"), override("20", "21")
     (found,) = violations({"quotas": COVERED, "overrides": [past, future]})

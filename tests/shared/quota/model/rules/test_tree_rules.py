@@ -19,9 +19,9 @@ from shared.quota.model.settings import (
     RunTimeMaxima,
     StartupMaxima,
 )
-from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Group, QueueOrder, ReclaimOverrides, StartupOverrides
+from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Entry, Group, QueueOrder, ReclaimOverrides, StartupOverrides
 from shared.resources import FlavorResource
-from tests.trees import group, tree
+from tests.trees import GPU, group, tree
 
 FLAVORS = {name: Flavor(name, {"model": name}) for name in ("default", "a100", "t4")}
 CONTEXT = Context(FLAVORS, max_depth=4, capacity={FlavorResource(name, "gpu"): 20 for name in FLAVORS})
@@ -456,6 +456,19 @@ def test_percents_are_judged_by_themselves_where_no_capacity_is_known() -> None:
     )
     for fine in ("b 40%..1", "b 1 l40%", "b 40% l40%"):
         assert rules.check_change(before, before.with_group(group(fine)), "b", unknown) == rules.NO_FINDINGS
+
+
+@pytest.mark.parametrize(
+    ("share", "rule"),
+    [
+        (Entry("default", percents={"min": {"cpu": 50_000}}), "ResourceNotInParent"),
+        (Entry("a100", percents={"max": {GPU: 50_000}}), "FlavorNotInParent"),
+    ],
+)
+def test_a_percent_of_what_the_parent_does_not_cover_is_told_once(share: Entry, rule: str) -> None:
+    before = tree("p/ 8\n  a 1")
+    after = before.with_group(replace(before["a"], quotas=(share,)))
+    assert [each.rule for each in rules.check_change(before, after, "a", CONTEXT).violations] == [rule]
 
 
 def test_nodes_that_come_and_go_make_no_group_inactive() -> None:

@@ -32,6 +32,7 @@ def test_finding_that_fits_exactly_is_not_cut_off() -> None:
     assert write_violations([ONE] * 3, limit) == f"{ONE.text}\n… and 2 more"
     two = len(f"{ONE.text}\n{ONE.text}\n… and 3 more".encode())
     assert write_violations([ONE] * 3, two) == f"{ONE.text}\n{ONE.text}\n… and 1 more"
+    assert write_violations([ONE] * 2, len(f"{ONE.text}\n{ONE.text}")) == f"{ONE.text}\n{ONE.text}"
     assert write_violations([ONE] * 3, limit - 1) == f"{ONE.text[:-1]}\n… and 2 more"
 
 
