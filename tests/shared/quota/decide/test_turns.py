@@ -133,6 +133,11 @@ def test_no_turn(case: str, job: Workload, tree: str, fields: dict[str, Any]) ->
     assert turns(decide(world_of(tree, small(), job, **fields))) == [], case
 
 
+def test_job_gets_a_turn_for_exactly_what_the_mins_of_others_leave() -> None:
+    assert turns(decide(world_of("root 4\n  a 1 w1\n  b 0 w1", small(), large(amount=3)))) == ["large"]
+    assert turns(decide(world_of("root 4\n  a 1 w1\n  b 0 w1", small(), large(amount=4)))) == []
+
+
 def test_group_that_has_used_less_comes_first() -> None:
     assert turns(decide(world_of(EQUAL, small(), large(), past={"a": 10, "b": 11}))) == []
     assert turns(decide(world_of("root 4\n  a 0 w1\n  b 0 w2", small(), large(), past={"a": 10, "b": 19}))) == ["large"]

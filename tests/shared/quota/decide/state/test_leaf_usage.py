@@ -15,6 +15,15 @@ def test_workloads_that_this_cycle_has_started_are_not_among_those_that_ran_befo
     assert [each.workload.key for each in usage.running.order(NOW).running] == ["ns/before"]
 
 
+def test_least_important_of_those_that_use_a_key_is_one_of_them_also_if_started_now() -> None:
+    cpu, gpu = running("a", {"cpu": 1}, "cpu"), running("a", 1, "gpu")
+    snapshot = measure(world("root 9\n a 4", [cpu, gpu]), NOW)
+    usage = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"], started={cpu.id, gpu.id})
+    found = usage.running.least_important(KEY, NOW)
+    assert found is not None
+    assert found.workload.key == "ns/gpu"
+
+
 def test_leaf_with_claims_up_to_its_runtime_is_not_below_it() -> None:
     snapshot = measure(world("root 4\n a 4", [running("a", 3)]), NOW)
     usage = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"])

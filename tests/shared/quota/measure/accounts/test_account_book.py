@@ -375,4 +375,5 @@ def test_what_root_has_beside_the_mins_is_borrowed_first() -> None:
     book.after(found.with_changes([(job, None)]), after(10), {KEY: 25})
     closed(book, found.with_changes([(job, None)]), 11)
     assert account(book, "c") == Account(used=110_000, borrowed=30_000, lenders={"p": 4_000})
+    assert account(book, "c").of_parent == 26_000
     assert account(book, "p") == Account(lent=4_000)  # 3 borrowed for 10 s; 2 of them were beside the mins for 4 s

@@ -26,6 +26,20 @@ def test_an_amount_is_reached_to_the_millisecond() -> None:
     assert found.used_at(START + 100 + 334) == 1002
 
 
+def test_an_amount_is_reached_when_use_ends_with_exactly_so_much() -> None:
+    found = meter()
+    for time, delta in ((0, 10), (100, -10), (300, 5)):
+        found.observe(START + time, delta)
+    assert found.when_reached(1000, START + 300) == START + 100
+
+
+def test_what_is_added_up_until_the_end_of_a_period_is_in_the_next() -> None:
+    found = meter()
+    found.observe(START, 10)
+    found.add_up(START + DAY)
+    assert (found.span.since, found.counted_since, found.used) == (START + DAY, START + DAY, 0)
+
+
 def test_less_use_comes_later_and_no_use_never() -> None:
     found = meter()
     found.observe(START, 4)
