@@ -138,6 +138,17 @@ def test_job_gets_a_turn_for_exactly_what_the_mins_of_others_leave() -> None:
     assert turns(decide(world_of("root 4\n  a 1 w1\n  b 0 w1", small(), large(amount=4)))) == []
 
 
+def test_group_of_weight_0_with_too_low_a_ceiling_has_no_turn_before_one_that_competes() -> None:
+    assert turns(decide(world_of("root 4\n  a 0 w1\n  b ..2 w0", small(count=6), large()))) == []
+
+
+def test_turn_alone_is_a_change() -> None:
+    drawn = world_of(EQUAL, small(), large())
+    first = decide(drawn)
+    assert (turns(first), starts(first), evictions(first), first.is_idle) == (["large"], [], [], False)
+    assert decide(advance(drawn, first)).is_idle
+
+
 def test_group_that_has_used_less_comes_first() -> None:
     assert turns(decide(world_of(EQUAL, small(), large(), past={"a": 10, "b": 11}))) == []
     assert turns(decide(world_of("root 4\n  a 0 w1\n  b 0 w2", small(), large(), past={"a": 10, "b": 19}))) == ["large"]

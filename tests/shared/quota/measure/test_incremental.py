@@ -224,3 +224,11 @@ def test_leaf_of_an_edited_tree_has_the_settings_of_its_group_now() -> None:
     before = world("root 10\n  a 2", [pending("a", 1)])
     held = replace(before, tree=world("root 10\n  a 2 hold").tree)
     assert facts(measure(held, NOW, measure(before, NOW))) == facts(measure(held, NOW))
+
+
+def test_measuring_after_any_change_of_capacity_equals_a_new_measurement() -> None:
+    drawn = world("root\n  p 4\n    a 2\n    b 2\n  c 1", [pending("a", 1)])
+    capacities = [replace(drawn, settings=QuotaSettings(capacity=((*KEY, amount),))) for amount in range(14)]
+    fresh = [measure(each, NOW) for each in capacities]
+    for now, expected in zip(capacities, map(facts, fresh), strict=True):
+        assert all(facts(measure(now, NOW, before)) == expected for before in fresh)

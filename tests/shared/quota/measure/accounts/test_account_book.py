@@ -367,6 +367,13 @@ def since_of(job: Workload) -> int:
     return milliseconds(job.admission.since)
 
 
+def test_accounts_are_added_amount_by_amount() -> None:
+    total = Account(used=10, borrowed=5, lent=3, lost=1, lenders={"a": 2})
+    total.add(Account(used=20, borrowed=7, lent=4, lost=2, lenders={"a": 1, "b": 4}))
+    assert total == Account(used=30, borrowed=12, lent=7, lost=3, lenders={"a": 3, "b": 4})
+    assert (total.within_min, total.of_parent) == (18, 5)
+
+
 def test_what_root_has_beside_the_mins_is_borrowed_first() -> None:
     book, job = new_book(), running("c", 11, "x")
     found = world(TREE, [job])

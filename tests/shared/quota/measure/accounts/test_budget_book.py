@@ -8,14 +8,14 @@ from random import Random
 import msgspec
 import pytest
 
-from shared.api.quotagroup import QuotaGroupStatus
+from shared.api.quotagroup import BudgetStatus, QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.quota.measure.accounts.amounts import GroupAccount
 from shared.quota.measure.accounts.budgets.written import known_with_account, read_known, spent_as_shown, used_as_shown
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.measure.inputs.world import World
-from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent
+from shared.quota.model.budgets.budget import Budget, BudgetKey, BudgetPeriod, SpentBudget, WhenSpent, write_hours
 from shared.quota.model.in_force import tree_in_force
 from shared.quota.model.tree import Override, Tree
 from tests.account_books import PromptBook
@@ -208,6 +208,18 @@ def test_those_who_do_not_lead_take_it_from_the_status() -> None:
     assert spent_as_shown(found.tree, [("p", shown)], after(61)) == book.budgets.spent
     assert spent_as_shown(found.tree, [("p", shown)], NOW + timedelta(days=1)) == {}
     assert spent_as_shown(with_budgets_at(DRAWN, p=budget(360)), [("p", shown)], after(61)) == {}
+
+
+@pytest.mark.parametrize(
+    ("used", "spent"), [("179999", False), ("180000", True), ("180001", True), ("", False), ("180000.5", False)]
+)
+def test_a_budget_is_spent_since_it_is_counted_where_all_is_used_and_no_moment_is_written(
+    used: str, *, spent: bool
+) -> None:
+    own = budget(180)
+    status = BudgetStatus("gpu", "", "Day", "UTC", write_hours(own.hours), counted_since=after(5), used=used)
+    found = spent_as_shown(with_budgets_at(DRAWN, p=own), [("p", QuotaGroupStatus(budgets=[status]))], after(61))
+    assert found == ({"p": (SpentBudget(own, milliseconds(after(5)), TOMORROW),)} if spent else {})
 
 
 def test_what_is_used_of_a_spent_budget_is_known_to_the_leader_and_from_the_status() -> None:

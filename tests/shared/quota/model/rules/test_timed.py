@@ -126,7 +126,7 @@ def test_numbers_that_contradict_each_other_during_an_override_are_refused_with_
         (4, 5, "15", "from 2027-01-15T00:00:00Z on (with team spec.overrides[0]): "),
     ],
 )
-def test_what_is_wrong_is_said_with_its_moment_unless_it_is_so_now_by_nothing_that_is_open(
+def test_finding_has_its_moment_unless_it_is_one_now_by_nothing_that_is_open(
     own: int, amended: int | None, since: str, when: str
 ) -> None:
     quotas = [{"min": {"cpu": own}, "max": {"cpu": 4}}]

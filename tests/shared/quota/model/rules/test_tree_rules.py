@@ -465,7 +465,7 @@ def test_percents_are_judged_by_themselves_where_no_capacity_is_known() -> None:
         (Entry("a100", percents={"max": {GPU: 50_000}}), "FlavorNotInParent"),
     ],
 )
-def test_a_percent_of_what_the_parent_does_not_cover_is_told_once(share: Entry, rule: str) -> None:
+def test_a_percent_of_what_the_parent_does_not_cover_is_one_finding(share: Entry, rule: str) -> None:
     before = tree("p/ 8\n  a 1")
     after = before.with_group(replace(before["a"], quotas=(share,)))
     assert [each.rule for each in rules.check_change(before, after, "a", CONTEXT).violations] == [rule]
