@@ -26,6 +26,13 @@ def test_claim_collects_its_victims_and_dates_from_the_first() -> None:
     assert dict(snapshot.leaves["b"].claims) == {}
 
 
+def test_preemptor_of_which_a_claim_has_the_uid_alone_is_found_in_all_groups() -> None:
+    victim = claimed(pending("b", 2, "victim"), PREEMPTOR)
+    assert victim.claim is not None
+    unnamed = replace(victim, claim=replace(victim.claim, preemptor=""))
+    assert list(measured(PREEMPTOR, unnamed).leaves["a"].claims) == [PREEMPTOR.preemptor_id]
+
+
 def test_claim_outlives_the_pods_of_its_victim() -> None:
     victim = claimed(pending("b", 2, "victim"), PREEMPTOR)
     assert list(measured(PREEMPTOR, victim).leaves["a"].claims) == [PREEMPTOR.preemptor_id]

@@ -1,8 +1,10 @@
 """What a leaf's usage distinguishes: workloads that this cycle has started, and those that ran before."""
 
+import pytest
+
 from shared.quota.decide.state.leaf_usage import LeafUsage
 from shared.quota.measure.snapshot import measure
-from tests.builders import NOW, running, world
+from tests.builders import NOW, pending, running, world
 from tests.trees import KEY
 
 
@@ -32,3 +34,13 @@ def test_leaf_with_claims_up_to_its_runtime_is_not_below_it() -> None:
     assert usage.is_below_runtime(((KEY, 1),))
     usage.claimed[KEY] = runtime - 3
     assert not usage.is_below_runtime(((KEY, 1),))
+
+
+@pytest.mark.parametrize("preemptible", [True, False])
+def test_reservation_that_is_released_leaves_what_was_before(*, preemptible: bool) -> None:
+    snapshot = measure(world("root 9\n a 4", [running("a", 2, "x", preemptible=False)]), NOW)
+    usage, waiting = LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"]), pending("a", 1, preemptible=preemptible)
+    usage.reserve(((KEY, 1),), waiting)
+    assert (usage.claimed[KEY], usage.non_preemptible[KEY]) == (1, 2 if preemptible else 3)
+    usage.release(((KEY, 1),), waiting)
+    assert (usage.claimed[KEY], usage.non_preemptible[KEY]) == (0, 2)

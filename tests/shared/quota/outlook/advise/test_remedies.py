@@ -16,14 +16,17 @@ from shared.quota.model.budgets.raised import BudgetUsed
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import CapacitySource, QuotaSettings, ReclaimSettings
+from shared.quota.model.workload import PodSet
+from shared.quota.outlook.advise import changes
 from shared.quota.outlook.advise.json_output import remedy_as_data
 from shared.quota.outlook.advise.remedies import advise
 from shared.quota.outlook.explain.explanation import explain
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
+from shared.resources import FlavorResource
 from tests.builders import NOW, after, evicting, pending, running, world
 from tests.prove.remedies import check
 from tests.shared.quota.decide.plan_words import given
-from tests.trees import capacity_in, tree
+from tests.trees import KEY, capacity_in, tree
 
 checked = cache(check)
 """Seed -> remedies of its world, and flaws in them: a second of CPU each, and two tests ask."""
@@ -380,3 +383,18 @@ def test_amounts_of_bytes_are_what_a_person_would_write() -> None:
     of = World.of(groups, [Flavor("default")], work, settings=QuotaSettings(capacity=capacity))
     (found,) = [each["by"] for each in remedies_of(of, "new") if each["do"] == "AddCapacity"]
     assert found == size + (1 << 20)
+
+
+def test_fewer_pods_of_one_set_leave_the_others_as_they_are() -> None:
+    sets = (PodSet("driver", {"cpu": 2000, "gpu": 1}, 1), PodSet("workers", {"gpu": 6}, 3))
+    job = pending("a", {"cpu": 2000, "gpu": 7}, "job", pod_sets=sets)
+    found = changes.current(changes.with_fewer_pods(world("root 8\n  a 8", [job]), 1, job, "workers"), job)
+    assert found is not None
+    assert (found.request, [each.pods for each in found.pod_sets]) == ({"cpu": 2000, "gpu": 5}, [1, 2])
+
+
+def test_no_limit_is_raised_of_what_no_entry_covers() -> None:
+    found = world("root 8\n  a 8")
+    assert changes.with_lending_limit(found, "a", FlavorResource("default", "cpu"), 1) is None
+    assert changes.with_lending_limit(found, "a", FlavorResource("x", "gpu"), 1) is None
+    assert changes.with_lending_limit(found, "a", KEY, 1) is not None

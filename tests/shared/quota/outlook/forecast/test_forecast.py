@@ -9,11 +9,13 @@ import pytest
 from shared.api.owner_settings import OwnRunTime
 from shared.json_data import Json
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
 from shared.quota.model.in_force import DatedTree
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Override, StopPolicy
 from shared.quota.model.workload import Workload
-from shared.quota.outlook.forecast.forecast import forecast_as_data
+from shared.quota.outlook.forecast.forecast import Forecast, Foreseen, forecast_as_data
+from shared.quota.outlook.forecast.run_times import RUNS, Basis
 from shared.quota.outlook.outlook import Outlook
 from shared.text.forecast import interval, start_line
 from tests.builders import NOW, after, pending, running, world
@@ -121,6 +123,22 @@ def test_run_that_is_cut_short_goes_on_at_the_pace_of_the_group() -> None:
     first, until = moments(last)
     # 40 runs before it of an hour each, of which 25 to 200 % are drawn, about 99 % in the mean.
     assert 25 * HOUR < first < until < 55 * HOUR
+
+
+def test_run_that_is_cut_short_counts_on_no_end_that_is_unknown() -> None:
+    settings = QuotaSettings(capacity=capacity_in(tree(GROUPS)), forecast_steps=9)
+    waiting = [lasting(pending("a", 4, f"w{each}", queued=after(each)), HOUR) for each in range(20)]
+    work = [running("a", 4, "unknown"), lasting(running("a", 4, "now"), HOUR), *waiting]
+    last = forecasts(world(GROUPS, work, settings=settings), after(100))["w19"]
+    assert ("PaceOfItsGroup" in last["assumes"], last["endless"]) == (True, 1)
+    assert moments(last)[0] > 12 * HOUR
+
+
+def test_one_step_is_enough_for_what_starts_at_once() -> None:
+    given = measure(world(GROUPS, [lasting(pending("a", 8, "next"), HOUR)]), NOW)
+    found = Forecast(given, most_steps=RUNS).of(given.leaves["a"].pending[0])
+    assert isinstance(found, Foreseen)
+    assert Basis.PACE not in found.bases
 
 
 def test_work_of_any_size_and_length_has_a_forecast_or_none() -> None:

@@ -7,6 +7,9 @@ from random import Random
 import pytest
 
 from shared.quota.measure.inputs.world import World
+from shared.quota.measure.snapshot import measure
+from shared.quota.model.settings import ReclaimMode, ReclaimSettings
+from shared.quota.model.tree import ReclaimOverrides
 from shared.quota.model.workload import Workload
 from shared.quota.outlook.simulate.quiet import Quiet, never
 from shared.quota.outlook.simulate.reactions import Reactions
@@ -162,3 +165,19 @@ def test_plans_that_are_left_out_would_have_changed_nothing(seed: int) -> None:
     ]
     assert found[0] == found[1]
     assert any(started for _, _, started, _ in found[0])
+
+
+def test_it_is_quiet_only_while_no_leaf_reclaims_in_strict_mode() -> None:
+    quiet, found = Quiet(), given(TWO, [running("a", 4, "x")])
+    leaf = replace(found.tree["a"], reclaim=ReclaimOverrides(ReclaimMode.STRICT))
+    strict = replace(found, tree=found.tree.with_group(leaf))
+    everywhere = replace(found, settings=replace(found.settings, reclaim=ReclaimSettings(mode=ReclaimMode.STRICT)))
+    seen = [quiet(each, measure(each, NOW), None) for each in (found, found, strict, found, everywhere, found)]
+    assert seen == [True, True, False, True, False, True]
+
+
+def test_what_comes_at_the_last_moment_is_lived_and_nothing_after_it() -> None:
+    late: list[TimedEvent] = [arrival(1000, pending("a", 4, "last")), arrival(1001, pending("b", 4, "late"))]
+    found = lived(given(TWO), late, until=1000)[-1]
+    started = [each.workload.key for plan in found.plans for each in plan.starts]
+    assert (found.now, started) == (after(1000), ["ns/last"])
