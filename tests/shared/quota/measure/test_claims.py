@@ -116,3 +116,11 @@ def test_preemptor_that_a_claim_names_without_a_uid_is_found_when_the_claim_is_s
     victim = evicting(running("b", 2, "victim"), preemptor)
     seen = world(TREE, [preemptor]).with_changes([(None, victim)])
     assert measure(seen, NOW).claims[preemptor.preemptor_id].preemptor is preemptor
+
+
+def test_preemptor_is_as_it_is_now_though_it_waited_while_another_claim_was_for_nobody() -> None:
+    gone = claimed(pending("b", 2, "one"), replace(PREEMPTOR, key="ns/gone", uid="gone"))
+    found, raised = world(TREE, [PREEMPTOR, gone]), replace(PREEMPTOR, priority=9)
+    found = found.with_changes([(PREEMPTOR, raised)])
+    found = found.with_changes([(None, claimed(pending("b", 2, "two"), raised))])
+    assert [claim.preemptor for claim in measure(found, after(60)).leaves["a"].claims.values()] == [raised]

@@ -20,6 +20,14 @@ def test_shortage_of_runtime_counts_what_the_leaf_uses() -> None:
     assert (found.missing, found.asked, found.available, found.limit) == (3, runtime, runtime - 3, runtime)
 
 
+def test_key_of_which_there_is_exactly_enough_is_not_among_what_binds() -> None:
+    snapshot = measure(world("root 9\n a 4"), NOW)
+    quantities = ((KEY, snapshot.numbers["a"][KEY].runtime + 1), (FlavorResource("t4", "memory"), 0))
+    found = beyond_runtime(LeafUsage(snapshot.leaves["a"], snapshot.numbers["a"]), quantities)
+    assert found is not None
+    assert (found.key, found.missing, found.others) == (KEY, 1, ())
+
+
 def test_shortage_of_effective_min_counts_what_is_not_preemptible() -> None:
     snapshot = measure(world("root 9\n a 4", [running("a", 3, "firm", preemptible=False), running("a", 2, "x")]), NOW)
 
