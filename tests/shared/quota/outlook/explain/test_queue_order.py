@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from reconciler.visibility.objects.naming import redacted
 from shared.json_data import Json
 from shared.quota.decide.plan import plan
@@ -34,6 +36,13 @@ def contended(order: str) -> World:
     jobs += [pending("a", 1, "j2", namespace="idle", user="bob"), pending("a", 1, "j3", namespace="new")]
     used = {"busy": {GPU: 3 * HOUR}, "ann": {GPU: 3 * HOUR}, "idle": {GPU: HOUR // 2}, "bob": {GPU: HOUR // 2}}
     return replace(world(FULL.format(order), jobs), requester_use={"a": used})
+
+
+@pytest.mark.parametrize(("value", "source"), [(5, ""), (0, "PriorityClass low"), (0, "")])
+def test_a_priority_is_shown_if_it_has_a_value_or_a_source(value: int, source: str) -> None:
+    job = pending("a", 1, "job", priority=value, priority_source=source)
+    found = explained(world("root 1\n  a 1", [running("a", 1, "x"), job]), "ns/job").get("priority")
+    assert found == ({"value": value, "from": source} if value or source else None)
 
 
 def test_the_own_namespace_comes_first_then_those_with_the_least() -> None:
