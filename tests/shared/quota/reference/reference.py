@@ -5,7 +5,7 @@ engine: it imports only the types of the model. Everything is recursive, nothing
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
@@ -121,16 +121,17 @@ class Reference(Limits):
                 total.update({FlavorResource(flavor, resource): part.request[resource] for resource in wanted})
             within_min = all(amount <= self.effective_min(work.group, key) for key, amount in total.items())
             could_fit = (work.preemptible or within_min) and self.fits_alone(work.group, total)
-            if could_fit and (not work.pod_sets or self.could_be_nodes(sets, chosen)):
+            named = [(part.name, flavor) for (part, _), flavor in zip(sets, chosen, strict=True)]
+            if could_fit and (not work.pod_sets or self.could_be_nodes(named)):
                 ways.append(total)
         return ways
 
-    def could_be_nodes(self, sets: Sequence[tuple[PodSet, frozenset[str]]], chosen: Sequence[str]) -> bool:
-        """Whether each pod set's flavors agree on every label."""
+    def could_be_nodes(self, chosen: Iterable[tuple[str, str]]) -> bool:
+        """Whether each pod set's flavors agree on every label. `chosen`: pod sets and flavors."""
         labels: dict[tuple[str, str], str] = {}
-        for (part, _), flavor in zip(sets, chosen, strict=True):
+        for pod_set, flavor in chosen:
             for label, value in self.flavors[flavor].node_labels.items():
-                if labels.setdefault((part.name, label), value) != value:
+                if labels.setdefault((pod_set, label), value) != value:
                     return False
         return True
 

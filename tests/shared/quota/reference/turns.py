@@ -126,6 +126,8 @@ class ReferenceWithTurns(Reference):
         if promised is not None and promised != work.turn.flavors:
             return False
         wanted = dict(taken(work, work.turn.flavors))
+        if not self.could_be_nodes((name, each) for name, own in work.turn.flavors.items() for each in own.values()):
+            return False
         return self.is_head(work) and not self.rests(work) and any(dict(way) == wanted for way in self.possible(work))
 
     def rests(self, work: Workload) -> bool:
