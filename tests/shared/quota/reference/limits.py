@@ -1,6 +1,6 @@
 """The limits of all groups, as written and as inherited, and the capacity of root; half of the reference engine."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from math import floor
@@ -144,6 +144,11 @@ class Limits:
         limit = self.borrowing_limit(name, key)
         highest = self.max(name, key)
         return highest if limit is None else min(highest, self.min(name, key) + limit)
+
+    def keys_of_root(self) -> Iterable[FlavorResource]:
+        """Every key of which root has something, also those that no group covers."""
+        offered = {name for node in self.inputs.nodes for name in node.allocatable}
+        return {*self.keys, *(FlavorResource(flavor, name) for flavor in self.flavors for name in offered)}
 
     def capacity(self, key: FlavorResource) -> int:
         whole, most = self._source(key), self._amount(ROOT, key, "max")

@@ -267,7 +267,7 @@ class Turns:
         self.weights = reference.tree[leaf].order_weights
         self.past = reference.inputs.requester_use.get(leaf, {})
         self.capacity: dict[str, int] = {}
-        for key in reference.keys:
+        for key in reference.keys_of_root():
             self.capacity[key.resource] = self.capacity.get(key.resource, 0) + reference.capacity(key)
         self.now = [work for work in reference.work(leaf) if work.admission is not None]
 
