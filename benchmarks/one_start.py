@@ -39,6 +39,7 @@ from benchmarks.starts import NODES, Seen, short_job
 from dev.controlplane import cluster
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
+from dev.controlplane.host.processes import AS_MODULE
 from dev.controlplane.programs import binaries
 from dev.controlplane.programs.binaries import Binaries
 from shared.api.core.job import read_job
@@ -53,7 +54,6 @@ CONTENDERS: Final[dict[str, Start]] = {
     "reviewed-limit": reviewed_limit,
     "limit": limit,
 }
-PLAIN: Final = ("-m",)
 WARM_UP: Final = 8
 """The first Jobs are not counted: connections are made, and caches filled."""
 QUIET: Final = 0.5
@@ -108,7 +108,7 @@ def _since(after: Mapping[str, cpu.Spent], before: Mapping[str, cpu.Spent]) -> d
 
 def plain(programs: Binaries, start: Start, jobs: int) -> list[One]:
     """Return starts that nothing looked at."""
-    with cluster.start(programs, nodes=NODES) as control_plane, start(control_plane, PLAIN) as contender:
+    with cluster.start(programs, nodes=NODES) as control_plane, start(control_plane, AS_MODULE) as contender:
         return asyncio.run(start_each(control_plane, contender, jobs))
 
 

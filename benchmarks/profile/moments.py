@@ -28,7 +28,7 @@ RUN: Final = ("-m", "benchmarks.profile.moments")
 """What stands for `-m` where a module is to run under this one."""
 MOMENTS: Final = "QUOTREE_BENCHMARK_MOMENTS"
 PREFIX: Final = "one-"
-"""Of the names of the Jobs that are looked at."""
+"""Begins the name of each Job that is looked at."""
 _NAME: Final = re.compile(rb'"name":"(' + PREFIX.encode() + rb'\d+)"')
 REVIEW_COMES, REVIEW_ANSWERED = "review comes", "review answered"
 EVENT_COMES, EVENT_TAKEN = "event comes", "event taken"

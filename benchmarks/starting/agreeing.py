@@ -18,7 +18,7 @@ from benchmarks.starting.contender import Contender
 from benchmarks.starting.limit import ROOT, limit
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
-from dev.controlplane.host.processes import Process
+from dev.controlplane.host.processes import AS_MODULE, Process
 from dev.controlplane.pki import Authority
 
 PROGRAM: Final = "benchmarks.starting.agreeing"
@@ -26,7 +26,7 @@ _SORTS: Final = ("Mutating", "Validating")
 
 
 @contextmanager
-def reviewed_limit(control_plane: ControlPlane, run: Sequence[str] = ("-m",)) -> Iterator[Contender]:
+def reviewed_limit(control_plane: ControlPlane, run: Sequence[str] = AS_MODULE) -> Iterator[Contender]:
     """The limit, with a mutating and a validating webhook asked about each Job that is created.
 
     `run`: what Python gets before the name of each module.

@@ -8,6 +8,7 @@ import yaml
 
 from benchmarks.starting.contender import TWENTY, Contender, Leaf, Room, by_parent
 from dev.controlplane.cluster import ControlPlane
+from dev.controlplane.host.processes import AS_MODULE
 from dev.controlplane.quotree import installed
 from dev.operators import building
 from dev.operators.recipe import JOBSET
@@ -21,7 +22,7 @@ PROGRAMS: Final = ("webhook", "reconciler")
 
 @contextmanager
 def quotree(
-    control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY, run: Sequence[str] = ("-m",)
+    control_plane: ControlPlane, leaves: Sequence[Leaf] = TWENTY, run: Sequence[str] = AS_MODULE
 ) -> Iterator[Contender]:
     """Quotree with everything on: webhook, events, statuses, metrics.
 
@@ -61,7 +62,7 @@ def _installed(
     name: str,
     leaves: Sequence[Leaf],
     kinds: Sequence[Mapping[str, object]],
-    run: Sequence[str] = ("-m",),
+    run: Sequence[str] = AS_MODULE,
     **settings: Mapping[str, object],
 ) -> Iterator[Contender]:
     with installed(control_plane, kinds=kinds, reconcilers=0, run=run) as running:

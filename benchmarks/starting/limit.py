@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.starting.contender import TWENTY, Contender
 from dev.controlplane.cluster import ControlPlane
-from dev.controlplane.host.processes import Process
+from dev.controlplane.host.processes import AS_MODULE, Process
 from shared.api.core.job import Job, read_job
 from shared.kube.client import Client
 from shared.kube.connect.connection import ConnectionSettings, connected
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def limit(control_plane: ControlPlane, run: Sequence[str] = ("-m",)) -> Iterator[Contender]:
+def limit(control_plane: ControlPlane, run: Sequence[str] = AS_MODULE) -> Iterator[Contender]:
     """No quota, no webhook, no status: what the API server and the Job controller can take.
 
     `run`: what Python gets before the name of its module.

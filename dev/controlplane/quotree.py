@@ -25,7 +25,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.errors import ControlPlaneError
 from dev.controlplane.host.ports import Ports
-from dev.controlplane.host.processes import Process
+from dev.controlplane.host.processes import AS_MODULE, Process
 from dev.controlplane.rest import serves
 from shared.api.names import API_VERSION
 
@@ -55,7 +55,7 @@ class Quotree:
     """The port at which the API server calls the visibility API; None: it is off."""
     health: dict[str, str] = field(default_factory=dict)
     """Process name -> the URL of its health and metrics port."""
-    run: Sequence[str] = ("-m",)
+    run: Sequence[str] = AS_MODULE
     """What Python gets before the name of each module."""
 
     @property
@@ -155,7 +155,7 @@ def installed(  # noqa: PLR0913  each is a wish of its own, by name only
     visibility: bool = False,
     kinds: Sequence[Mapping[str, Any]] = (),
     webhook: Mapping[str, Any] | None = None,
-    run: Sequence[str] = ("-m",),
+    run: Sequence[str] = AS_MODULE,
 ) -> Iterator[Quotree]:
     """Install the chart and run Quotree until the end of the block.
 

@@ -18,6 +18,8 @@ LONGEST_POLL = 0.25
 LOG_TAIL = 16_384
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
+AS_MODULE = ("-m",)
+"""What Python gets before the name of a module that is to run by itself, under no other one."""
 
 # PR_SET_PDEATHSIG is tied to the thread that forks: one thread of the whole process' life starts every child, so that a
 # control plane started from a short-lived worker thread does not lose its processes when that thread ends.
