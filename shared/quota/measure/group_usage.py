@@ -41,7 +41,7 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     runtime: Amount = 0
     """What the group may use now."""
     spared: Amount = 0
-    """How much more than its runtime it may use without being over it: what turns of others take from it."""
+    """How much more than its runtime it may keep in use, but for a min of others: what turns of others take from it."""
     waiting_since: datetime | None = None
     """When the oldest of the pending workloads that count in its subtree was queued."""
 

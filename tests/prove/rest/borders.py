@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from shared.quota.model.in_force import DatedTree, tree_in_force
+from shared.quota.model.lifecycle import run_end
 from shared.quota.model.tree import LIMITS, Entry, Group, Override, StopPolicy, Tree, Window
 from shared.resources import FlavorResource
 from tests.prove.rest.stepping import Cycle
@@ -104,7 +105,7 @@ def without_notice(cycle: Cycle) -> Iterator[str]:
             for (flavor, limit, resource), most in numbers.items():
                 key = FlavorResource(flavor, resource)
                 if limit == "max" and group.parent is not None and most < capacity.get(key, 0):
-                    spared = _use_without_notice(cycle, name, key)
+                    spared = _use_without_notice(cycle, name, key, border)
                     if sum(spared.values()) > most and spared[True]:
                         yield f"border: {name} uses {dict(spared)} of {key} without notice of {border}, max {most}"
 
@@ -119,13 +120,14 @@ def _announced(written: Tree, now: datetime) -> set[datetime]:
     }
 
 
-def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource) -> Counter[bool]:
+def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource, border: datetime) -> Counter[bool]:
     """Return what those use below who neither go now nor have notice after the cycle, by whether it is preemptible.
 
-    Nothing where some may stay after the border, or cannot be stopped yet, as a start that is not answered. See
-    docs/specification.md §5.4.
+    Nothing where some may stay after the border, or cannot be stopped yet, as a start that is not answered; nor what has
+    run for as long as it may before all grace periods are over after the border. See docs/specification.md §4.13, §5.4.
     """
     plan, used = cycle.plan, Counter[bool]()
+    last = border + max(leaf.reclaim.grace_period for leaf in cycle.snapshot.leaves.values())
     withdrawn = {each.id for each in plan.notices_withdrawn}
     known = {each.workload.id for each in plan.evictions} | {each.workload.id for each in plan.notices}
     for name in cycle.snapshot.world.tree.leaves_below(group):
@@ -136,6 +138,8 @@ def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource) -> Counte
             if not work.is_answered:
                 return Counter()
             has_notice = work.id in known or (work.notice is not None and work.id not in withdrawn)
-            if work.admission is not None and not has_notice:
+            end = run_end(work, leaf.run_time, leaf.reclaim.notice)
+            ends_before = end is not None and end.at <= last
+            if work.admission is not None and not has_notice and not ends_before:
                 used[work.preemptible] += asked(work, work.admission.flavors).get(key, 0)
     return used

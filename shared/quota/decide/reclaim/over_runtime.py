@@ -28,5 +28,5 @@ def find_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, exce
 
 
 def _over(usage: RoundUsage, name: str) -> Keys:
-    keys = usage.snapshot.numbers[name]
-    return tuple(sorted(key for key in keys if usage.planned.over_runtime(name, key) > 0))
+    numbers = usage.snapshot.numbers[name]
+    return tuple(sorted(key for key in numbers if usage.planned.over_runtime(name, key) + numbers[key].spared > 0))

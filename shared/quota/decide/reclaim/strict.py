@@ -76,8 +76,13 @@ def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: Evictio
 
 
 def _keys_over(usage: RoundUsage, delays: EvictionDelays, name: str) -> list[FlavorResource]:
-    keys = sorted(usage.snapshot.numbers[name])
-    return [key for key in keys if (name, key) in delays.over_since or usage.planned.over_runtime(name, key) > 0]
+    """Return the keys on which the leaf was over, or is so now; what a turn takes from it is no reason."""
+    numbers = usage.snapshot.numbers[name]
+    return [
+        key
+        for key in sorted(numbers)
+        if ((name, key) in delays.over_since and not numbers[key].spared) or usage.planned.over_runtime(name, key) > 0
+    ]
 
 
 def _recycle(

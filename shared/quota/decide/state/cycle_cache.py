@@ -211,7 +211,7 @@ class CycleCache:
             self._steps_below.pop(parent, None)
         is_undecided = waits and not known.none_entitled
         (self._by_sort[Sort.UNDECIDED].add if is_undecided else self._by_sort[Sort.UNDECIDED].discard)(name)
-        over = (key for key, each in numbers.items() if each.used > each.runtime + each.spared)
+        over = (key for key, each in numbers.items() if each.used > each.runtime)
         self.over[name] = tuple(sorted(over))
         _keep(self._beyond, name, _beyond(numbers, {}, at_root=False))
 

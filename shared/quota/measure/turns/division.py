@@ -1,6 +1,6 @@
 """The numbers with turns: each parent in which one counts is divided again, and what is below those that get less.
 
-Nobody is over its runtime by the turn of another: `Numbers.spared` says how much more it would have without.
+Nobody loses work to the turn of another: `Numbers.spared` says how much more it would have without, and may keep.
 
 See docs/specification.md §6.11.
 """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shared.quota.decide.decisions import EvictionRule
 from shared.quota.decide.reclaim.notices.notice import evict_at, is_early
-from shared.quota.decide.reclaim.victim_search import graced_until
+from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch, graced_until
 from shared.quota.decide.recycling_order import RunningWorkload, freed_by
 from shared.quota.decide.state.eviction_plan import Victim
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of, running_workload, started
@@ -122,8 +122,17 @@ def _kept_by_its_groups(usage: RoundUsage, leaf: LeafUsage, key: FlavorResource,
     if leaf.leaf.inactive is not None:
         return "Inactive"
     above = usage.leaf(waiting.workload.group).path if waiting.workload.group else leaf.path[1:]
-    apart = (group for group in leaf.path if group not in above)
-    return None if all(usage.planned.over_runtime(group, key) > 0 for group in apart) else "WithinRuntime"
+    apart = [group for group in leaf.path if group not in above]
+    own = above[: above.index(leaf.path[len(apart)])]
+    for_min = bool(own) and _stays_within_min(usage, own[-1], key, waiting.workload)
+    search = VictimSearch(usage, EvictionDelays({}, ignored=True))
+    return None if all(search.excess(group, key, for_min=for_min) > 0 for group in apart) else "WithinRuntime"
+
+
+def _stays_within_min(usage: RoundUsage, group: str, key: FlavorResource, workload: Workload) -> bool:
+    """Return whether the group would be within its min with the workload: then turns keep nothing from it."""
+    charge = usage.planned.charge(group, key) + workload.request.get(key.resource, 0)
+    return charge <= usage.planned.numbers(group, key).min
 
 
 def _victim(running: RunningWorkload, leaf: LeafUsage, key: FlavorResource, *, is_own: bool) -> Victim:

@@ -212,6 +212,17 @@ def test_mins_are_taken_back_from_siblings_before_the_holder() -> None:
     assert evictions(decided) == ["a1 Reclaim for owed", "a0 Reclaim for owed"]
 
 
+def test_min_is_taken_back_after_the_grace_period_from_a_sibling_that_a_turn_alone_puts_over() -> None:
+    groups = "root 4\n  a 0 w1\n  b 0 w1\n  m 1 w1\n  o 1 w1"
+    busy = [running("a", 1, "a0"), running("b", 2, "b0"), running("o", 1, "o0")]
+    waiting = [holding(large(amount=2)), pending("m", 1, "owed")]
+    world = world_of(groups, busy, waiting, grace_period=timedelta(minutes=5))
+    decided = decide(world)
+    assert (evictions(decided), decided.wake_at) == ([], after(300))
+    later = replace(world, over_since=decided.over_since)
+    assert evictions(decide(later, after(300))) == ["a0 Reclaim for owed"]
+
+
 def test_turn_ends_where_the_mins_need_its_room() -> None:
     tree = "root 4\n  a 0 w1\n  b 0 w1\n  m 2 w1"
     waiting = holding(large())

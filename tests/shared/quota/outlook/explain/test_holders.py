@@ -7,11 +7,11 @@ from typing import Any
 from shared.quota.decide.plan import plan
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.rules import inactive_groups
-from shared.quota.model.workload import Workload
+from shared.quota.model.workload import Turn, Workload
 from shared.quota.outlook.explain.explanation import explain
-from tests.builders import NOW, after, evicting, pending, running, world
+from tests.builders import NOW, after, evicting, in_main, pending, running, world
 from tests.shared.quota.decide.plan_words import given
-from tests.trees import tree
+from tests.trees import GPU, tree
 
 LATER: dict[str, Any] = {"notice": timedelta(minutes=5)}
 """Nobody is evicted in the cycle that is explained."""
@@ -49,6 +49,15 @@ def test_group_that_is_over_keeps_what_the_group_above_it_is_entitled_to() -> No
     assert found["owes"] == "WithinRuntime"
     found = reasons("root 8\n  left/ 4\n    a 2\n    b 2\n  right 4", work[:2], pending("right", 6, "waits"), **LATER)
     assert found["owes"] == "WithinRuntime"
+
+
+def test_what_a_turn_alone_puts_over_is_kept_by_grace_from_a_min_and_by_its_groups_from_the_turn() -> None:
+    turn = replace(pending("b", 2, "large"), turn=Turn(in_main({GPU: "default"}), NOW))
+    busy = [running("a", 1, "spared"), running("b", 2, "has"), running("o", 1, "own")]
+    owed, groups = pending("m", 1, "owed"), "root 4\n  a 0 w1\n  b 0 w1\n  m 1 w1\n  o 1 w1"
+    found = reasons(groups, [*busy, turn], owed, grace_period=timedelta(seconds=60))
+    assert found == {"spared": "GracePeriod", "has": "WithinRuntime", "own": "WithinRuntime"}
+    assert reasons(groups, [*busy, owed], turn)["spared"] == "WithinRuntime"
 
 
 def test_start_that_is_not_confirmed_keeps_a_workload() -> None:

@@ -25,11 +25,18 @@ def waits_and_keys(snapshot: Snapshot) -> Iterator[tuple[Workload, FlavorResourc
             yield from ((workload, key) for key in sorted(snapshot.capacity))
 
 
+def is_within_min(usage: RoundUsage, group: str, key: FlavorResource, workload: Workload) -> bool:
+    """Whether a min needs the room: then what turns keep for others is no reason to stay."""
+    asked = workload.request.get(key.resource, 0)
+    return usage.planned.charge(group, key) + asked <= usage.planned.numbers(group, key).min
+
+
 def searched(usage: RoundUsage, workload: Workload, key: FlavorResource) -> list[Workload | None]:
     """The victim below each group above the workload's leaf, from its parent up."""
     path = usage.leaf(workload.group).path
     search = VictimSearch(usage, EvictionDelays(usage.snapshot.world.over_since, ignored=False))
-    found = (search.in_branches(group, below, key) for below, group in pairwise(path))
+    steps = ((below, group, is_within_min(usage, below, key, workload)) for below, group in pairwise(path))
+    found = (search.in_branches(group, below, key, for_min=for_min) for below, group, for_min in steps)
     return [None if each is None else each.running.workload for each in found]
 
 
