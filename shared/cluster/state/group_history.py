@@ -13,7 +13,7 @@ from shared.api.quotagroup import QuotaGroupStatus, RequesterStatus
 from shared.cluster.state.faults.register import GROUP, Faults, Subject
 from shared.cluster.state.observed.projections import GroupStatusRecord
 from shared.quota.measure.inputs.past_use import UseHistory, decayed
-from shared.quota.measure.inputs.requester_use import keep_largest
+from shared.quota.measure.inputs.requester_use import MAX_REQUESTERS, keep_largest
 from shared.quota.measure.inputs.world import OverSince
 from shared.quota.measure.inputs.written_status import (
     MILLISECONDS,
@@ -73,7 +73,7 @@ def past_use_to_write(group: str, history: UseHistory, shown: WrittenPastUse) ->
 def _in_seconds(use: Mapping[str, Amounts]) -> dict[str, Amounts]:
     """Return what requesters have used, by name: the largest, and the rest as one; whole seconds only."""
     found: dict[str, Amounts] = {}
-    for name, own in sorted(keep_largest(use).items()):
+    for name, own in sorted(keep_largest(use, MAX_REQUESTERS).items()):
         seconds = {
             resource: amount // MILLISECONDS for resource, amount in sorted(own.items()) if amount >= MILLISECONDS
         }

@@ -14,7 +14,7 @@ from math import isqrt
 from typing import Final
 
 from shared.api.durations import later
-from shared.quota.measure.inputs.requester_use import RequesterUse, current_use, keep_largest, with_use
+from shared.quota.measure.inputs.requester_use import KEPT_REQUESTERS, RequesterUse, current_use, keep_largest, with_use
 from shared.quota.measure.inputs.workload_set import KeyUse
 from shared.quota.measure.inputs.world import PastUse, World
 from shared.quota.model.tree import SYSTEM, Amounts, QueueOrder
@@ -159,7 +159,7 @@ class UseHistory:
         for name in world.workload_sets:
             _record(running, world, name, now)
         bounded = {
-            name: keep_largest(own)
+            name: keep_largest(own, KEPT_REQUESTERS)
             for name, own in requesters.items()
             if name in world.tree and world.tree[name].order is not QueueOrder.AGE
         }

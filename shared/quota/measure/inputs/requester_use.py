@@ -17,7 +17,9 @@ RequesterUse = Mapping[str, Mapping[str, Amounts]]
 """leaf -> requester -> resource -> decayed past use; a leaf's mapping is another object when one of them changed."""
 
 MAX_REQUESTERS: Final = 200
-"""How many requesters of a leaf are kept one by one."""
+"""How many requesters of a leaf are written one by one."""
+KEPT_REQUESTERS: Final = 2_000
+"""How many the leader keeps one by one: who comes after the 200 largest can become one of them."""
 OTHERS: Final = ""
 """Stands for all other requesters of a leaf together; none has this name."""
 
@@ -56,16 +58,16 @@ def with_use(known: Mapping[str, Amounts], more: Mapping[str, Amounts]) -> Mappi
     return {**known, **{name: sum_of(known.get(name, {}), own) for name, own in more.items()}}
 
 
-def keep_largest(use: Mapping[str, Amounts]) -> Mapping[str, Amounts]:
-    """Return the MAX_REQUESTERS that have the largest part of some resource, and OTHERS; those of 0 are left out."""
+def keep_largest(use: Mapping[str, Amounts], most: int) -> Mapping[str, Amounts]:
+    """Return so many that have the largest part of some resource, and OTHERS; those of 0 are left out."""
     named = {name: own for name, own in use.items() if name != OTHERS and any(own.values())}
     others = use.get(OTHERS, {})
-    if len(named) > MAX_REQUESTERS:
+    if len(named) > most:
         all_use: Amounts = {}
         for own in named.values():
             all_use = sum_of(all_use, own)
         ranked = sorted(named, key=lambda name: (-_largest_part(named[name], all_use), name))
-        for name in ranked[MAX_REQUESTERS:]:
+        for name in ranked[most:]:
             others = sum_of(others, named.pop(name))
     return {**named, OTHERS: others} if any(others.values()) else named
 

@@ -173,14 +173,26 @@ def test_past_use_of_requesters_together_is_that_of_their_leaf() -> None:
 
 def test_the_largest_requesters_are_kept_and_the_rest_as_one() -> None:
     use = {f"n{n:03}": {GPU: n} for n in range(MAX_REQUESTERS + 50)}
-    kept = keep_largest(use)
+    kept = keep_largest(use, MAX_REQUESTERS)
     assert (len(kept), kept[OTHERS][GPU], "n249" in kept, "n049" in kept) == (
         MAX_REQUESTERS + 1,
         sum(range(50)),
         True,
         False,
     )
-    assert keep_largest(kept) == kept
+    assert keep_largest(kept, MAX_REQUESTERS) == kept
+
+
+def test_who_comes_after_the_largest_requesters_is_remembered_one_by_one() -> None:
+    many = [running("a", 2, f"n{n}", namespace=f"n{n:03}") for n in range(MAX_REQUESTERS)]
+    found = world("root 999\n  a ..999 by-namespace", many)
+    history = UseHistory(HOUR).after(found, NOW).after(found, after(3600))
+    late = running("a", 1, "late", namespace="late")
+    more = found.with_changes([(None, late)])
+    for minute in range(61, 70):
+        history = history.after(more, after(60 * minute))
+    assert history.requesters["a"]["late"][GPU] > 0
+    assert OTHERS not in history.requesters["a"]
 
 
 def test_a_leaf_that_returns_to_age_forgets_its_requesters() -> None:
