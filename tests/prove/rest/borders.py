@@ -124,8 +124,8 @@ def _use_without_notice(cycle: Cycle, group: str, key: FlavorResource, border: d
     """Return what those use below who neither go now nor have notice after the cycle, by whether it is preemptible.
 
     Nothing where some may stay after the border, or cannot be stopped yet, as a start that is not answered; nor what
-    has run for as long as it may before all grace periods are over after the border. See docs/specification.md §4.13,
-    §5.4.
+    has run for as long as it may before all grace periods are over after the border. See
+    docs/specification.md §4.13 and §5.4.
     """
     plan, used = cycle.plan, Counter[bool]()
     last = border + max(leaf.reclaim.grace_period for leaf in cycle.snapshot.leaves.values())
