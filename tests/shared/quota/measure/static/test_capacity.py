@@ -13,7 +13,7 @@ from shared.quota.model.settings import CapacitySource, QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.resources import FlavorResource
 from tests.builders import NOW, world
-from tests.trees import tree
+from tests.trees import KEY, tree
 
 PLAIN = Flavor("default")
 A100 = Flavor("a100", node_labels={"gpu": "a100"})
@@ -142,3 +142,8 @@ def test_more_capacity_of_one_flavor_raises_the_max_of_root_in_that_flavor_alone
     more = measure(given, NOW).with_more(FlavorResource("a100", "gpu"), 3)
     limits = {each.flavor: dict(each.max) for each in more.tree_index.tree["root"].quotas}
     assert limits == {"a100": {"gpu": 7}, "t4": {"gpu": 4}}
+
+
+def test_percents_are_shares_of_the_capacity_with_what_is_more() -> None:
+    more = measure(world("root 8\n  a 50%"), NOW).with_more(KEY, 4)
+    assert more.tree_index.tree["a"].quotas[0].min == {KEY.resource: 6}

@@ -68,6 +68,13 @@ def test_a_weight_is_shown() -> None:
     assert "busy has used 3.10 gpu-hours of late (weight 2500m)" in order_text(data["order"], 1)
 
 
+def test_namespace_of_weight_zero_is_shown_after_the_others() -> None:
+    found = contended("by-namespace")
+    leaf = replace(found.tree["a"], order_weights={"new": 0})
+    data = explained(replace(found, tree=found.tree.with_group(leaf)), "busy/j0")
+    assert [each["name"] for each in data["order"]["requesters"]] == ["busy", "idle", "new"]
+
+
 def test_age_needs_no_explanation() -> None:
     assert "order" not in explained(contended(""), "busy/j1")
 

@@ -5,11 +5,13 @@ from datetime import timedelta
 from itertools import islice, pairwise, takewhile
 
 from shared.api.owner_settings import OwnRunTime
+from shared.quota.decide.state.cycle_cache import CycleCache
 from shared.quota.measure.accounts.run_times import LeafRunTimes, PastArrival, RunTimes
 from shared.quota.measure.snapshot import Snapshot, measure
 from shared.quota.model.workload import Workload
 from shared.quota.outlook.forecast.arrivals import arrivals, is_drawn
 from shared.quota.outlook.forecast.forecast import Forecast, Foreseen
+from shared.quota.outlook.forecast.run_ahead import Beginning, RunSteps, moments_ahead
 from shared.quota.outlook.forecast.run_times import Basis, Expectation
 from tests.builders import NOW, after, pending, running, world
 from tests.trees import GPU
@@ -76,3 +78,11 @@ def test_any_number_of_arrivals_ends_a_run() -> None:
     given = snapshot(lasting(running("a", 8, "now")), lasting(pending("a", 8, "next")))
     found = Forecast(given, {"a": LeafRunTimes({}, (), burst, EPOCH - 2)}, most_steps=900)
     assert not isinstance(found.of(given.leaves["a"].pending[0]), Foreseen)
+
+
+def test_no_more_come_in_a_run_than_it_has_steps() -> None:
+    burst = tuple(PastArrival(EPOCH - 1, 300, {GPU: 1}, 7) for _ in range(48))
+    given = snapshot(running("a", 8, "now", priority=9))
+    start = Beginning(given, CycleCache(), {}, {"a": LeafRunTimes({}, (), burst, EPOCH - 2)})
+    *_, last = moments_ahead(start, {}, RunSteps(run=0, most=5), after(3600))
+    assert len(last.moment.snapshot.leaves["a"].pending) == 5

@@ -14,7 +14,7 @@ from shared.quota.model.in_force import DatedTree
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Override, StopPolicy
 from shared.quota.model.workload import Workload
-from shared.quota.outlook.forecast.forecast import Forecast, Foreseen, forecast_as_data
+from shared.quota.outlook.forecast.forecast import Forecast, Foreseen, NotForeseen, Unforeseen, forecast_as_data
 from shared.quota.outlook.forecast.run_times import RUNS, Basis
 from shared.quota.outlook.outlook import Outlook
 from shared.text.forecast import interval, start_line
@@ -139,6 +139,19 @@ def test_one_step_is_enough_for_what_starts_at_once() -> None:
     found = Forecast(given, most_steps=RUNS).of(given.leaves["a"].pending[0])
     assert isinstance(found, Foreseen)
     assert Basis.PACE not in found.bases
+
+
+@pytest.mark.parametrize(
+    ("groups", "waiting"), [pytest.param(20, 1, id="20 groups"), pytest.param(2, 80, id="80 that wait")]
+)
+def test_cycle_counts_as_two_steps_with_many_groups_or_much_that_waits(groups: int, waiting: int) -> None:
+    drawn = "\n".join([GROUPS, *(f"  g{each} 0" for each in range(groups - 2))])
+    given = measure(world(drawn, [lasting(pending("a", 8, f"w{each:02}"), HOUR) for each in range(waiting)]), NOW)
+    first = given.leaves["a"].pending[0]
+    few, enough = (Forecast(given, wanted={first.id}, most_steps=RUNS * each).of(first) for each in (1, 2))
+    assert isinstance(few, NotForeseen)
+    assert few.because is Unforeseen.TOO_FAR
+    assert isinstance(enough, Foreseen)
 
 
 def test_work_of_any_size_and_length_has_a_forecast_or_none() -> None:

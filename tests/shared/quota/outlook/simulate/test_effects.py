@@ -6,7 +6,7 @@ import msgspec
 
 from shared.quota.measure.inputs.world import World
 from shared.quota.outlook.simulate.effects import MOST_LINES, effects_as_data, effects_of, lines_of
-from shared.quota.outlook.simulate.what_if import predict
+from shared.quota.outlook.simulate.what_if import predict, predict_in_steps
 from tests.builders import NOW, after, pending, running, world
 from tests.trees import tree
 
@@ -42,6 +42,19 @@ def test_effects_list_stops_starts_and_changes_by_group() -> None:
 def test_edit_without_effect_has_no_lines() -> None:
     before = world(BEFORE, WORK)
     assert lines_of(effects_of(predict(before, before, NOW))) == []
+
+
+def test_what_depends_on_the_order_of_ends_is_listed_once_it_was_tried() -> None:
+    """The first prediction tries no orders. docs/specification.md §14.3."""
+    work = [running("b", 3, "b0"), running("b", 5, "b1"), pending("c", 7, "old", created=after(-60))]
+    groups = "root 8\n  b 0{}\n  c 0\n  d 0"
+    before = world(groups.format(""), [*work, pending("d", 5, "small")])
+    first, whole = map(effects_of, predict_in_steps(before, edited(before, groups.format(" drain")), NOW))
+    assert (first.depends, "depends" in effects_as_data(first)) == ((), False)
+    assert [line for line in lines_of(whole) if line.startswith("whether")] == [
+        "whether 1 workload of group c (7 gpu) would run depends on which of those that stop end first",
+        "whether 1 workload of group d (5 gpu) would run depends on which of those that stop end first",
+    ]
 
 
 def lines_for(groups: int) -> list[str]:
