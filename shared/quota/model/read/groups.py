@@ -75,12 +75,9 @@ def read_group_manifest(manifest: Mapping[str, Any]) -> Group:
 
 
 def read_family(groups: Iterable[QuotaGroup]) -> Tree:
-    """Return how groups are related, and no more of what they say."""
-    return Tree.of(
-        Group(name, _parent(name, each.spec.parent), each.spec.is_parent or name == ROOT, uid=each.metadata.uid)
-        for each in groups
-        for name in (each.metadata.name,)
-    )
+    """Return whose children the groups are, and no more of what they say."""
+    found = ((each.metadata.name, each) for each in groups)
+    return Tree.of(Group(name, _parent(name, each.spec.parent), uid=each.metadata.uid) for name, each in found)
 
 
 def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:
