@@ -139,7 +139,8 @@ def test_job_gets_a_turn_for_exactly_what_the_mins_of_others_leave() -> None:
 
 
 def test_group_of_weight_0_with_too_low_a_ceiling_has_no_turn_before_one_that_competes() -> None:
-    assert turns(decide(world_of("root 4\n  a 0 w1\n  b ..2 w0", small(count=6), large()))) == []
+    kept = running("b", 2, "kept", preemptible=False)
+    assert turns(decide(world_of("root 6\n  a 0 w1\n  b ..4 w0", small(), kept, large()))) == []
 
 
 def test_turn_alone_is_a_change() -> None:
@@ -246,6 +247,13 @@ def test_turn_ends_when_its_holder_is_the_head_no_more(changed: dict[str, Any]) 
     other = pending("b", 1, "other", created=LONG_AGO)
     decided = decide(world_of(EQUAL, small(), replace(holding(large()), **changed), other))
     assert [each.key for each in decided.turns_ended] == ["ns/large"]
+
+
+def test_workload_whose_turn_ends_starts_without_it() -> None:
+    first = pending("b", 1, "first", priority=1)
+    decided = decide(world_of(EQUAL, holding(large()), first))
+    assert [each.key for each in decided.turns_ended] == ["ns/large"]
+    assert [(each.workload.uid, each.workload.turn) for each in decided.starts] == [("first", None), ("large", None)]
 
 
 def test_turn_is_gone_with_its_holder() -> None:

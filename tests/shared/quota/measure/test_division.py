@@ -250,3 +250,17 @@ def test_division_is_short_only_when_floors_exceed_the_runtime(runtime: int, sho
         short,
         runtime,
     )
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        pytest.param(3, {"a": 2, "b": 3}, id="the floor of a leaves so much"),
+        pytest.param(4, {"a": 4, "b": 1}, id="the floor of a leaves less"),
+    ],
+)
+def test_turn_counts_only_where_the_floors_of_the_others_leave_what_it_needs(
+    turn: int, expected: dict[str, int]
+) -> None:
+    """docs/specification.md §6.11."""
+    assert divide(5, [child("a", 2, 9), child("b", 0, 9)._replace(turn=turn)]) == expected

@@ -14,11 +14,12 @@ from shared.quota.decide.plan import plan
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
+from shared.quota.model.lifecycle import Inactive
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import Entry, Group, Tree
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, evicting, pending, running
-from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted
+from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted
 from tests.trees import KEY
 
 EIGHT = (("default", "gpu", 8),)
@@ -215,6 +216,15 @@ def test_group_that_is_not_under_root_is_over_no_limit() -> None:
     """What runs there continues."""
     plan = decide("root 8\n  b 4\na 1..1 ^late", [running("a", 4, "x"), running("b", 4, "y")])
     assert (started_and_evicted(plan), plan.over_since) == (([], []), {})
+
+
+def test_use_of_an_inactive_group_is_evicted_for_no_limit_above_it() -> None:
+    """What runs there continues (docs/specification.md §4.12), and nobody goes for `system`, which has no leaf."""
+    work = [running("a", 6, "x"), running("b", 4, "y"), running("system", 1, "daemon")]
+    usual = given("root 8\n  a 4\n  b 4\n  system", work)
+    inactive = {"a": Inactive("MinExceedsParent", "")}
+    found = [evictions(plan(measure(each, NOW))) for each in (usual, replace(usual, inactive=inactive))]
+    assert found == [["x Ceiling"], ["y Ceiling"]]
 
 
 def test_victim_of_lost_capacity_that_is_not_needed_stays_also_beside_system() -> None:

@@ -1,13 +1,14 @@
 """Strict mode: borrowing ends by itself, with or without a preemptor. docs/specification.md §7.8."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import ReclaimMode
-from shared.quota.model.workload import Workload
-from tests.builders import after, pending, running
+from shared.quota.model.workload import Admission, PodSet, Workload
+from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, starts
 from tests.trees import GPU
 
@@ -115,6 +116,17 @@ def test_strict_mode_spares_nothing_for_work_that_starts_in_the_same_flavor() ->
     work = [running("s", {"cpu": 2}, "s0", flavors="a"), pending("o", {"cpu": 4}, "new")]
     plan = decide("root\n  s a:cpu 0 w0\n  o a:cpu 4", work, [Flavor("a")], capacity=(("a", "cpu", 6),), mode=STRICT)
     assert started_and_evicted(plan) == (["new entitled a"], ["s0 Strict"])
+
+
+def test_strict_mode_spares_a_workload_that_would_start_again_at_once() -> None:
+    """Of a, w has nothing while job runs with 1 of it. While job waits, both sets of it count in a, and w has 1."""
+    waiting = pending("w", {"cpu": 3}, "job", pod_sets=(PodSet("one", {"cpu": 1}), PodSet("two", {"cpu": 2})))
+    job = replace(waiting, admission=Admission({"one": {"cpu": "a"}, "two": {"cpu": "b"}}, NOW, ready=True))
+    groups = "root a:cpu 3 | b:cpu 3\n  p a:cpu 0 | b:cpu 0\n    w a:cpu 0 | b:cpu 0\n    n a:cpu 0 b0"
+    work = [running("n", {"cpu": 2}, "kept", "a", preemptible=False)]
+    flavors = [Flavor("a"), Flavor("b")]
+    assert started_and_evicted(decide(groups, [*work, job], flavors, mode=STRICT)) == ([], [])
+    assert starts(decide(groups, [*work, waiting], flavors, mode=STRICT)) == ["job entitled a b"]
 
 
 BOTH = "root 12 | default:cpu 12\n  a 4 w0 | default:cpu 4 w0\n  b 4 | default:cpu 4"
