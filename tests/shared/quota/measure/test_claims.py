@@ -30,7 +30,10 @@ def test_preemptor_of_which_a_claim_has_the_uid_alone_is_found_in_all_groups() -
     victim = claimed(pending("b", 2, "victim"), PREEMPTOR)
     assert victim.claim is not None
     unnamed = replace(victim, claim=replace(victim.claim, preemptor=""))
-    assert list(measured(PREEMPTOR, unnamed).leaves["a"].claims) == [PREEMPTOR.preemptor_id]
+    before = world(TREE, [PREEMPTOR, pending("a", 1, "other")])
+    snapshot = measure(before.with_changes([(None, unnamed)]), after(60))
+    assert list(snapshot.leaves["a"].claims) == [PREEMPTOR.preemptor_id]
+    assert dict(snapshot.world.preemptors) == {PREEMPTOR.preemptor_id: PREEMPTOR}
 
 
 def test_claim_outlives_the_pods_of_its_victim() -> None:

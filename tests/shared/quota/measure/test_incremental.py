@@ -59,6 +59,17 @@ def test_incremental_measurement_equals_a_new_one_after_any_changes(seed: int) -
             now = after(dice.randint(-60, 60))
 
 
+def test_more_capacity_is_more_room_below_who_keeps_some_for_itself() -> None:
+    capacity = QuotaSettings(capacity=(("default", "gpu", 8),))
+    more = world("p/ 2\n  keeps 2 l0\n  b 0", [pending("b", 3, "large")], settings=capacity)
+    before = measure(replace(more, unmanaged={KEY: 4}), NOW)
+    assert facts(measure(more, NOW, before)) == facts(measure(more, NOW))
+    assert (before.largest_fit("b", KEY), measure(more, NOW, before).largest_fit("b", KEY)) == (
+        (2, "root"),
+        (6, "root"),
+    )
+
+
 def test_resources_that_become_devices_are_not_compared_with_nodes_any_more() -> None:
     device = "example.com/gpu"
     settings = QuotaSettings(capacity=(("default", device, 8),))

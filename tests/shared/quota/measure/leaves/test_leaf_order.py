@@ -10,6 +10,8 @@ from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.requester_use import MAX_REQUESTERS, OTHERS, keep_largest
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.node import ClusterNode
+from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Tree
 from shared.quota.model.workload import Workload
 from tests.builders import NOW, after, pending, running, world
@@ -50,6 +52,16 @@ def test_namespaces_alternate_also_if_one_queued_first() -> None:
         "x/x2",
         "x/x3",
     ]
+
+
+def test_less_capacity_of_a_resource_makes_more_of_what_was_used_of_it() -> None:
+    large, small = ((ClusterNode("node", {}, {GPU: 10, "cpu": cpus}),) for cpus in (10, 4))
+    found = world("a ..10 by-namespace", [job("x", "x0", 2), job("y", "y0", 1)], settings=QuotaSettings())
+    found = replace(found, requester_use={"a": {"x": {GPU: 3_000_000_000}, "y": {"cpu": 2_000_000_000}}})
+    before = measure(replace(found, nodes=large), NOW)
+    less = measure(replace(found, nodes=small), NOW, before)
+    orders = ([each.key for each in snapshot.leaves["a"].pending] for snapshot in (before, less))
+    assert list(orders) == [["y/y0", "x/x0"], ["x/x0", "y/y0"]]
 
 
 def test_by_age_past_use_changes_nothing() -> None:
