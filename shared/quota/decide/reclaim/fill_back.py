@@ -8,10 +8,12 @@ import heapq
 from collections.abc import Iterable, Set
 from datetime import datetime
 
+from shared.quota.decide.recycling_order import freed_by
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupKey, GroupPath, Quantities
 from shared.quota.measure.inputs.workload_set import QueuePlace, queue_order
+from shared.quota.measure.static.pod_set_choices import Counted
 from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
@@ -79,10 +81,11 @@ def fill_back(usage: RoundUsage, evictions: EvictionPlan) -> None:
 
 
 def _alike(victims: Iterable[Victim]) -> list[list[Victim]]:
-    """Return the victims of one leaf that request the same together, the most important last."""
-    found: dict[tuple[str, Quantities], list[Victim]] = {}
+    """Return the victims of one leaf that request and free the same together, the most important last."""
+    found: dict[tuple[str, Quantities, Counted], list[Victim]] = {}
     for victim in victims:
-        found.setdefault((victim.leaf_usage.name, victim.running.quantities), []).append(victim)
+        running = victim.running
+        found.setdefault((victim.leaf_usage.name, running.quantities, freed_by(running)), []).append(victim)
     return [sorted(each, key=_importance_of_its_own, reverse=True) for each in found.values()]
 
 

@@ -72,6 +72,13 @@ def test_nobody_is_evicted_where_that_frees_nothing() -> None:
     assert [(each.workload.key, each.because) for each in flavor.holders] == [("ns/cordoned", "OnClosedNodes")]
 
 
+def test_victim_that_frees_less_than_another_of_its_size_stays_where_that_one_alone_suffices() -> None:
+    partly = on_closed(running("b", 2, "partly"), 1)
+    work = [partly, running("b", 2, "important", priority=1), pending("a", 1, "owed")]
+    decided = plan(measure(cluster("root\n  a 2 w1\n  b 0 w0", work, open_gpus=2), NOW))
+    assert evictions(decided) == ["important Reclaim for owed"]
+
+
 def test_workload_of_which_a_part_is_on_open_nodes_frees_that_part() -> None:
     half, owed = on_closed(running("b", 6, "half"), 4), pending("a", 2, "owed")
     assert evictions(plan(measure(cluster(OWES, [half, owed], open_gpus=2), NOW))) == ["half Reclaim for owed"]
