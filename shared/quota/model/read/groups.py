@@ -76,8 +76,8 @@ def read_group_manifest(manifest: Mapping[str, Any]) -> Group:
 
 def read_family(groups: Iterable[QuotaGroup]) -> Tree:
     """Return whose children the groups are, and no more of what they say."""
-    found = ((each.metadata.name, each) for each in groups)
-    return Tree.of(Group(name, _parent(name, each.spec.parent), uid=each.metadata.uid) for name, each in found)
+    found = ((each.metadata, each.spec.parent) for each in groups)
+    return Tree.of(Group(own.name, _parent(own.name, parent), uid=own.uid) for own, parent in found)
 
 
 def read_flavor(raw: bytes | msgspec.Raw | Mapping[str, Any]) -> Flavor:

@@ -119,7 +119,7 @@ def test_strict_mode_spares_nothing_for_work_that_starts_in_the_same_flavor() ->
 
 
 def test_strict_mode_spares_a_workload_that_would_start_again_at_once() -> None:
-    """Of a, w has nothing while job runs with 1 of it. While job waits, both sets of it count in a, and w has 1."""
+    """Group w has nothing of a while job runs with 1 of it. While job waits, both its sets count in a, and w has 1."""
     waiting = pending("w", {"cpu": 3}, "job", pod_sets=(PodSet("one", {"cpu": 1}), PodSet("two", {"cpu": 2})))
     job = replace(waiting, admission=Admission({"one": {"cpu": "a"}, "two": {"cpu": "b"}}, NOW, ready=True))
     groups = "root a:cpu 3 | b:cpu 3\n  p a:cpu 0 | b:cpu 0\n    w a:cpu 0 | b:cpu 0\n    n a:cpu 0 b0"
