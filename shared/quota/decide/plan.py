@@ -2,8 +2,8 @@
 
 Turns, and the numbers with them. Evictions that no number decides; claims; excess over ceilings; entitled workloads and
 the room made for them. If workloads started, all of that but turns again on numbers measured with them, until nothing
-entitled starts any more. Then fill-back; Strict mode; workloads that borrow; swaps; fill-back over all; notices,
-those of coming borders last.
+entitled starts any more. Then fill-back; Strict mode; workloads that borrow; swaps; fill-back over all, and of what
+Strict mode took; notices, those of coming borders last.
 """
 
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from shared.quota.decide.reclaim.evictions import decide_evictions
 from shared.quota.decide.reclaim.fill_back import fill_back
 from shared.quota.decide.reclaim.notices.early import with_early_notices
 from shared.quota.decide.reclaim.notices.notice import Notices, give_notice
+from shared.quota.decide.reclaim.strict import spare_where_others_went
 from shared.quota.decide.reclaim.swap import Swaps
 from shared.quota.decide.rounds import Round, start_all_entitled, start_borrowers
 from shared.quota.decide.state.cycle_cache import CycleCache, Sort
@@ -38,6 +39,7 @@ def _plan_now(snapshot: Snapshot, cache: CycleCache) -> Plan:
     inputs, usage, evictions, waits = last.inputs, last.usage, last.evictions, last.waits
     Swaps(inputs, last.block, last.claims, last.delays, usage, evictions, waits).plan()
     fill_back(usage, evictions)
+    spare_where_others_went(usage, evictions)
     found = _plan(last, give_notice(usage, evictions, waits, inputs.cache.of(Sort.NOTIFYING)), turns)
     inputs.cache.end_cycle()
     return found

@@ -59,6 +59,21 @@ def _spare_those_that_would_return(
             evictions.forced.remove(each)
 
 
+def spare_where_others_went(usage: RoundUsage, evictions: EvictionPlan) -> None:
+    """Restore victims of Strict mode with which their leaf is within its runtime now, and every limit is kept.
+
+    A preemptor that came after Strict mode has taken others of the leaf.
+    """
+    for victim in reversed([each for each in evictions.forced if each.rule is EvictionRule.STRICT]):
+        leaf_usage, quantities = victim.leaf_usage, victim.running.quantities
+        usage.restore(leaf_usage, victim.running)
+        is_over = any(usage.planned.over_runtime(leaf_usage.name, key) > 0 for key, _ in quantities)
+        if is_over or not usage.planned.keeps_limits(leaf_usage.path, quantities):
+            usage.evict(leaf_usage, victim.running)
+        else:
+            evictions.forced.remove(victim)
+
+
 def _settled_elsewhere(inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan) -> Counter[FlavorResource]:
     """Return per key what counted there until now and has just got its room in another flavor.
 

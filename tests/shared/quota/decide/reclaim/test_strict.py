@@ -7,10 +7,11 @@ import pytest
 
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.settings import ReclaimMode
+from shared.quota.model.tree import ReclaimOverrides, Tree, WhenCanBorrow
 from shared.quota.model.workload import Admission, PodSet, Workload
 from tests.builders import NOW, after, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, starts
-from tests.trees import GPU
+from tests.trees import GPU, tree
 
 STRICT = ReclaimMode.STRICT
 TWO = "root 12\n  a 4 w0\n  b 4"
@@ -161,3 +162,22 @@ def test_room_that_strict_mode_frees_is_borrowed_in_the_same_cycle() -> None:
     ]
     plan = decide("root 11\n  a 0\n  b 1\n  c 9", work, mode=STRICT)
     assert started_and_evicted(plan) == (["borrows opportunistic"], ["a2 Strict", "a3 Strict"])
+
+
+def test_victim_of_strict_mode_stays_if_a_later_preemptor_takes_others_of_its_leaf() -> None:
+    """e could borrow z, which b1 takes first: so e reclaims 2 of a from s, which leaves s with its runtime beside y."""
+    found = tree("root a:cpu 6 | z:cpu 4\n  s a:cpu 2 w0\n  c z:cpu 0 w0 | a:cpu 4\n  b z:cpu 0 w0")
+    groups = {
+        **found.groups,
+        "s": replace(found["s"], reclaim=ReclaimOverrides(mode=STRICT)),
+        "c": replace(found["c"], when_can_borrow=WhenCanBorrow.BORROW),
+    }
+    work = [
+        running("s", {"cpu": 1}, "k", "a", priority=2),
+        running("s", {"cpu": 2}, "x", "a", priority=1),
+        running("s", {"cpu": 1}, "y", "a"),
+        pending("c", {"cpu": 4}, "e"),
+        pending("b", {"cpu": 4}, "b1", priority=5),
+    ]
+    plan = decide(Tree.of(groups.values()), work, [Flavor("a"), Flavor("z")])
+    assert started_and_evicted(plan) == (["b1 opportunistic z"], ["x Reclaim for e"])
