@@ -89,9 +89,9 @@ class Judgement:
                 other.add(claim.work, claim.flavors)
         return other
 
-    def with_promises(self, book: Book, kept: Iterable[Promise] | None = None) -> Book:
-        """A copy of the book in which all claims are used, and all room that is kept for entitled work."""
-        other = self.with_claims(book)
+    def with_promises(self, book: Book, kept: Iterable[Promise] | None = None, *, but: Workload | None = None) -> Book:
+        """A copy of the book in which all claims but that preemptor's are used, and room kept for entitled work."""
+        other = self.with_claims(book, but=but)
         for promise in self.kept if kept is None else kept:
             other.add(promise.work, promise.flavors)
         return other

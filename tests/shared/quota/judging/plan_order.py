@@ -23,15 +23,17 @@ def judge_plan_order(judgement: Judgement) -> Iterator[str]:
     preemptor, claim = judgement.preemptor_of(plan.evictions[0]), plan.evictions[0].claim
     if preemptor is None or claim is None:
         return
-    leaf, book = judgement.snapshot.leaves[preemptor.group], judgement.with_claims(judgement.later_used, but=preemptor)
+    leaf, used = judgement.snapshot.leaves[preemptor.group], judgement.later_used
+    books = [judgement.with_promises(used, kept, but=preemptor) for kept in judgement.ways_kept()]
     for flavors in ways_to_run(judgement.snapshot, preemptor):
-        if judgement.now_used.fits(preemptor, flavors) and book.fits(preemptor, flavors):
+        if judgement.now_used.fits(preemptor, flavors) and any(book.fits(preemptor, flavors) for book in books):
             return  # with a start between them, plans keep their order
     for flavors in ways_to_run(judgement.snapshot, preemptor):
         may_have = judgement.was_entitled(leaf, preemptor, flavors) and not any(
             judgement.beyond_min(leaf, preemptor, flavors)
         )
-        if flavors != dict(claim.flavors) and may_have and _others_suffice(judgement, book, preemptor, flavors):
+        suffice = (_others_suffice(judgement, book, preemptor, flavors) for book in books)
+        if flavors != dict(claim.flavors) and may_have and all(suffice):
             yield f"{preemptor.key} preempts in {dict(claim.flavors)}, but only others would give way in {flavors}"
 
 
