@@ -23,6 +23,7 @@ class Limits:
         self.inputs = inputs
         self.tree = inputs.tree
         self.flavors = {**inputs.flavors, COUNTS: Flavor(COUNTS)}
+        self.of_nodes = {"default": Flavor("default"), **inputs.flavors}  # which exists without an object too
         self._entries = {name: tuple(self._entries_of(name)) for name in inputs.tree.groups}
         self.groups = tuple(
             name for name in sorted(inputs.tree.groups) if inputs.tree.reaches_root(name) and name != SYSTEM
@@ -148,7 +149,7 @@ class Limits:
     def keys_of_root(self) -> Iterable[FlavorResource]:
         """Every key of which root has something, also those that no group covers."""
         offered = {name for node in self.inputs.nodes for name in node.allocatable}
-        return {*self.keys, *(FlavorResource(flavor, name) for flavor in self.flavors for name in offered)}
+        return {*self.keys, *(FlavorResource(flavor, name) for flavor in self.of_nodes for name in offered)}
 
     def capacity(self, key: FlavorResource) -> int:
         whole, most = self._source(key), self._amount(ROOT, key, "max")
@@ -177,13 +178,8 @@ class Limits:
         """How many pods there can be on the nodes of all flavors; no bound where nobody says."""
         if self.inputs.from_groups or (self.inputs.capacity and not self.inputs.nodes):
             return NO_BOUND
-        is_of_some = (
-            "default" not in self.inputs.flavors
-        )  # else that exists without an object, and takes all the others
         nodes = (
-            node
-            for node in self.inputs.nodes
-            if (of_closed or node.takes_pods) and (is_of_some or self.flavor_of(node) is not None)
+            node for node in self.inputs.nodes if (of_closed or node.takes_pods) and self.flavor_of(node) is not None
         )
         running = 0 if of_closed else self._running_on_closed(FlavorResource(COUNTS, "pods"))
         return sum(node.allocatable.get("pods", 0) for node in nodes) + running
@@ -192,7 +188,7 @@ class Limits:
         """The one flavor the node counts for: most labels first, then the first name."""
         matching = [
             flavor
-            for flavor in self.inputs.flavors.values()
+            for flavor in self.of_nodes.values()
             if all(node.labels.get(label) == value for label, value in flavor.node_labels.items())
         ]
         ordered = sorted(matching, key=lambda flavor: (-len(flavor.node_labels), flavor.name))
