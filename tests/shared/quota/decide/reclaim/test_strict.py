@@ -164,9 +164,26 @@ def test_room_that_strict_mode_frees_is_borrowed_in_the_same_cycle() -> None:
     assert started_and_evicted(plan) == (["borrows opportunistic"], ["a2 Strict", "a3 Strict"])
 
 
-def test_victim_of_strict_mode_stays_if_a_later_preemptor_takes_others_of_its_leaf() -> None:
-    """e could borrow z, which b1 takes first: so e reclaims 2 of a from s, which leaves s with its runtime beside y."""
-    found = tree("root a:cpu 6 | z:cpu 4\n  s a:cpu 2 w0\n  c z:cpu 0 w0 | a:cpu 4\n  b z:cpu 0 w0")
+@pytest.mark.parametrize(
+    ("capacity", "asks", "others", "expected"),
+    [
+        pytest.param(6, 4, [], (["b1 opportunistic z"], ["x Reclaim for e"]), id="with room for it"),
+        pytest.param(
+            8,
+            5,
+            [pending("b", {"cpu": 2}, "b2", only_flavor="a", priority=5)],
+            (["b1 opportunistic z", "b2 opportunistic a"], ["y Strict", "x Reclaim for e"]),
+            id="without: b2 has started there",
+        ),
+    ],
+)
+def test_victim_of_strict_mode_stays_if_a_later_preemptor_takes_others_of_its_leaf(
+    capacity: int, asks: int, others: list[Workload], expected: tuple[list[str], list[str]]
+) -> None:
+    """e could borrow z, which b1 takes first: so e reclaims 2 of a from s, which leaves s within its runtime with y."""
+    found = tree(
+        f"root a:cpu {capacity} | z:cpu 5\n  s a:cpu 2 w0\n  c z:cpu 0 w0 | a:cpu {asks}\n  b z:cpu 0 w0 | a:cpu 0 w0"
+    )
     groups = {
         **found.groups,
         "s": replace(found["s"], reclaim=ReclaimOverrides(mode=STRICT)),
@@ -176,8 +193,8 @@ def test_victim_of_strict_mode_stays_if_a_later_preemptor_takes_others_of_its_le
         running("s", {"cpu": 1}, "k", "a", priority=2),
         running("s", {"cpu": 2}, "x", "a", priority=1),
         running("s", {"cpu": 1}, "y", "a"),
-        pending("c", {"cpu": 4}, "e"),
-        pending("b", {"cpu": 4}, "b1", priority=5),
+        pending("c", {"cpu": asks}, "e"),
+        pending("b", {"cpu": 4}, "b1", only_flavor="z", priority=5),
+        *others,
     ]
-    plan = decide(Tree.of(groups.values()), work, [Flavor("a"), Flavor("z")])
-    assert started_and_evicted(plan) == (["b1 opportunistic z"], ["x Reclaim for e"])
+    assert started_and_evicted(decide(Tree.of(groups.values()), work, [Flavor("a"), Flavor("z")])) == expected

@@ -10,6 +10,7 @@ from shared.quota.measure.inputs.past_use import UseHistory
 from shared.quota.measure.inputs.requester_use import MAX_REQUESTERS, OTHERS, keep_largest
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
+from shared.quota.model.flavor import Flavor
 from shared.quota.model.node import ClusterNode
 from shared.quota.model.settings import QuotaSettings
 from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Tree
@@ -18,6 +19,7 @@ from tests.builders import NOW, after, pending, running, world
 from tests.trees import GPU, tree
 
 HOUR = timedelta(hours=1)
+CPUS_ELSEWHERE = ClusterNode("elsewhere", {"z": "1"}, {"cpu": 6})
 BY_NAMESPACE = "root 10\n  a ..10 by-namespace"
 
 
@@ -62,6 +64,20 @@ def test_less_capacity_of_a_resource_makes_more_of_what_was_used_of_it() -> None
     less = measure(replace(found, nodes=small), NOW, before)
     orders = ([each.key for each in snapshot.leaves["a"].pending] for snapshot in (before, less))
     assert list(orders) == [["y/y0", "x/x0"], ["x/x0", "y/y0"]]
+
+
+def test_order_follows_capacity_also_of_a_flavor_that_the_leaf_does_not_have() -> None:
+    """Nothing else of the leaf depends on the other flavor's node."""
+    small, large = ((ClusterNode("own", {}, {GPU: 10, "cpu": 4}), *others) for others in ((), (CPUS_ELSEWHERE,)))
+    flavors = [Flavor("default"), Flavor("z", {"z": "1"})]
+    found = world("a ..10 by-namespace", [job("x", "x0", 2), job("y", "y0", 1)], flavors, QuotaSettings())
+    found = replace(found, requester_use={"a": {"x": {GPU: 3_000_000_000}, "y": {"cpu": 2_000_000_000}}})
+    before = measure(replace(found, nodes=small), NOW)
+    later = measure(replace(found, nodes=large), NOW, before)
+    assert [[each.key for each in snapshot.leaves["a"].pending] for snapshot in (before, later)] == [
+        ["x/x0", "y/y0"],
+        ["y/y0", "x/x0"],
+    ]
 
 
 def test_by_age_past_use_changes_nothing() -> None:
