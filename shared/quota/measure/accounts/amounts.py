@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shared.quota.measure.accounts.run_times import NO_RUN_TIMES, LeafRunTimes
+from shared.quota.measure.largest import largest_first
 from shared.resources import Amount, FlavorResource
 
 MAX_NAMESPACES: Final = 200
@@ -92,17 +93,13 @@ class PeriodAccount:
         """Return what MAX_NAMESPACES used, those with the largest part of some key, and all others as OTHERS."""
         if len(self.namespaces) <= MAX_NAMESPACES:
             return self.namespaces
-        named = sorted(self.namespaces.keys() - {OTHERS}, key=lambda name: (-self._largest_part(name), name))
-        found = PeriodAccount(self.keys, {name: self.namespaces[name] for name in named[:MAX_NAMESPACES]})
-        for name in {*named[MAX_NAMESPACES:], OTHERS} & self.namespaces.keys():
+        named = {name: own for name, own in self.namespaces.items() if name != OTHERS}
+        ranked = largest_first(named, {key: each.used for key, each in self.keys.items()})
+        found = PeriodAccount(self.keys, {name: named[name] for name in ranked[:MAX_NAMESPACES]})
+        for name in {*ranked[MAX_NAMESPACES:], OTHERS} & self.namespaces.keys():
             for key, amount in self.namespaces[name].items():
                 found.add_use_of(OTHERS, key, amount)
         return found.namespaces
-
-    def _largest_part(self, namespace: str) -> int:
-        """Return the largest part of a key that the namespace used, in millionths."""
-        own = self.namespaces[namespace]
-        return max((amount * 1_000_000 // max(1, self.account(key).used) for key, amount in own.items()), default=0)
 
 
 @dataclass(slots=True)

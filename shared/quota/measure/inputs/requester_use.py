@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shared.quota.measure.inputs.workload_set import WorkloadSet
+from shared.quota.measure.largest import largest_first
 from shared.quota.model.tree import NAMESPACE_ACCOUNTS, Amounts, QueueOrder
 from shared.quota.model.workload import Workload, namespace_of
 
@@ -66,12 +67,6 @@ def keep_largest(use: Mapping[str, Amounts], most: int) -> Mapping[str, Amounts]
         all_use: Amounts = {}
         for own in named.values():
             all_use = sum_of(all_use, own)
-        ranked = sorted(named, key=lambda name: (-_largest_part(named[name], all_use), name))
-        for name in ranked[most:]:
+        for name in largest_first(named, all_use)[most:]:
             others = sum_of(others, named.pop(name))
     return {**named, OTHERS: others} if any(others.values()) else named
-
-
-def _largest_part(own: Amounts, all_use: Amounts) -> int:
-    """Return the largest part of a resource's use that is theirs, in millionths."""
-    return max((amount * 1_000_000 // max(1, all_use[resource]) for resource, amount in own.items()), default=0)
