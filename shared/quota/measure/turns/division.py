@@ -83,8 +83,7 @@ def siblings_with_turn(
         numbers = before.numbers.get(child, {}).get(key)
         if numbers is not None:
             turn = level.need if level is not None and level.child == child else 0
-            kept = numbers if turn else _with_kept(numbers)
-            siblings.append(Sibling(child, kept, past_use.get(child, {}).get(key, 0), turn))
+            siblings.append(Sibling(child, _with_kept(numbers), past_use.get(child, {}).get(key, 0), turn))
     return siblings
 
 

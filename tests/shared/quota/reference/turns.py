@@ -46,8 +46,7 @@ class ReferenceWithTurns(Reference):
         pool, siblings = self.runtime_with(parent, key), self.before.siblings(parent, key)
         claim = self.claims_by_turns().get((parent, key))
         if claim is not None or pool != self.before.runtime(parent, key):
-            by_turn = claim.child if claim is not None else None
-            siblings = [each if each.name == by_turn else self._with_promised(each, key) for each in siblings]
+            siblings = [self._with_promised(each, key) for each in siblings]
         plain = divide(pool, siblings)
         if claim is None or plain[claim.child] >= claim.amount:
             return plain[name]
