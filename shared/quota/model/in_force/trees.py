@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 from shared.api.durations import earlier
@@ -66,10 +67,13 @@ class Announcement(NamedTuple):
 
 
 def announced(tree: Tree, since: datetime, now: datetime) -> list[Announcement]:
-    """Return the borders after `since` of which notice is due by `now`, the nearest first, each moment once."""
+    """Return the borders after `since` of which notice is due by `now`, the nearest first, each moment once.
+
+    A window that has closed since then tells of that, and of its next beginning and end.
+    """
     found: dict[datetime, str] = {}
     for group in _timed(tree):
-        for amendment in amendments_after(group, since):
+        for amendment in chain.from_iterable(amendments_after(group, moment) for moment in dict.fromkeys((since, now))):
             before = amendment.said.notice_before
             for at, word in ((amendment.start, "begins"), (amendment.end, "ends")):
                 if before and since < at and earlier(at, before) <= now:

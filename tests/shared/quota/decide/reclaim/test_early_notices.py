@@ -131,6 +131,16 @@ def test_a_window_tells_before_it_closes() -> None:
     assert noticed(plan(measure(world, after(420)))) == [("a3", UNTIL), ("a2", UNTIL)]
 
 
+def test_a_window_that_has_just_closed_tells_before_it_opens_again() -> None:
+    """Its end is still looked at while the grace period after it lasts, its next beginning beside that."""
+    found, moment = tree("root 8\n  a 2..4\n  b 4"), after(330)
+    quotas = (Entry("default", max={GPU: 2}),)
+    window = Window("0,10 0 * * *", 5 * MINUTE, quotas=quotas, notice_before=6 * MINUTE)
+    dated = DatedTree.at(found.with_group(replace(found["a"], windows=(window,))), moment)
+    world = given(found, WORK, grace_period=2 * MINUTE).with_tree(dated)
+    assert noticed(plan(measure(world, moment))) == [("a3", after(720)), ("a2", after(720))]
+
+
 def test_cycles_that_remember_decide_as_those_that_do_not() -> None:
     cache, snapshot, world = CycleCache(), None, at(after(420), *WORK, notice=MINUTE)
     for moment, gone in ((420, None), (421, WORK[0]), (430, WORK[3])):
