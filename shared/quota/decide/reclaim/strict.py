@@ -37,18 +37,17 @@ def recycle_strictly(
             for key in over:
                 _recycle(search, evictions, usage.leaf(name), key, (over, settled[key]))
             waits.wake(*search.spared_until)
-    _spare_those_that_would_return(inputs, usage, evictions, evictions.forced[count:])
+    _spare_those_that_would_return(usage, evictions, evictions.forced[count:])
     return len(evictions.forced) > count
 
 
-def _spare_those_that_would_return(
-    inputs: RoundInput, usage: RoundUsage, evictions: EvictionPlan, victims: Sequence[Victim]
-) -> None:
-    """Restore victims without which their leaf is below its runtime: they would borrow again at once, indefinitely.
+def _spare_those_that_would_return(usage: RoundUsage, evictions: EvictionPlan, victims: Sequence[Victim]) -> None:
+    """Restore victims without which their leaf is below its runtime: they would start again at once, indefinitely.
 
-    A workload that waits counts in every flavor that it could take, so its leaf can have a larger runtime then.
+    A workload that waits counts in every flavor that it could take, and a unit that remains of a division goes to who
+    waits, so its leaf can have a larger runtime then.
     """
-    if not any(len(inputs.assignments(each.leaf_usage.name, each.workload) or ()) > 1 for each in victims):
+    if not victims:
         return
     waiting = ((each.workload, replace(each.workload, admission=None, notice=None)) for each in victims)
     numbers = measure(usage.snapshot.world.with_changes(waiting), usage.now, usage.snapshot).numbers

@@ -130,6 +130,15 @@ def test_strict_mode_spares_a_workload_that_would_start_again_at_once() -> None:
     assert starts(decide(groups, [*work, waiting], flavors, mode=STRICT)) == ["job entitled a b"]
 
 
+def test_strict_mode_spares_a_workload_whose_leaf_gets_the_remaining_unit_while_it_waits() -> None:
+    """Of 5, four groups have 1 each. The fifth goes to a by its name, but to p while `job` waits there."""
+    found = tree("root 5\n  a 0 w1\n  p/ 0 w1\n    q 0 w1\n    s 0 w1\n  c 0 w1\n  d 0 w1")
+    groups = found.with_group(replace(found["s"], reclaim=ReclaimOverrides(mode=STRICT)))
+    work = [running("a", 2, "a1"), running("q", 2, "q1"), pending("c", 5, "c1"), pending("d", 5, "d1")]
+    assert started_and_evicted(decide(groups, [*work, running("s", 1, "job")])) == ([], [])
+    assert starts(decide(groups, [*work, pending("s", 1, "job")])) == ["job entitled"]
+
+
 BOTH = "root 12 | default:cpu 12\n  a 4 w0 | default:cpu 4 w0\n  b 4 | default:cpu 4"
 """b waits for more than there is of both resources: runtime(a) is 4 of each."""
 B_OF_BOTH = [running("b", {GPU: 4, "cpu": 4}, "b0", preemptible=False), pending("b", {GPU: 9, "cpu": 9}, "b1")]
