@@ -1,4 +1,4 @@
-"""Who has used most, where only so many are kept or written one by one."""
+"""Ranks who has used most, where only so many are kept or written one by one."""
 
 from collections.abc import Mapping
 from typing import Final, TypeVar

@@ -1,4 +1,4 @@
-"""Which child of a parent uses least, and whose large head could be next, from the children's numbers alone.
+"""KnownSiblings tells which child of a parent is first, and whose large head could be next, by their numbers alone.
 
 docs/specification.md §6.11.
 """
@@ -15,9 +15,9 @@ FIRST = Numbers(weight=1, used=2, demand=6, runtime=2, ceiling=8)
 """Wants more than it gets, and uses something."""
 
 
-def siblings(*children: tuple[str, Numbers, int], asks: int = 4) -> KnownSiblings:
-    """The children as (name, numbers, past use); b has a head that requests `asks` GPUs."""
-    head = LargeHead(pending("b", asks, "job"), (Way({"main": {GPU: KEY.flavor}}, ((KEY, asks),)),), None)
+def siblings(*children: tuple[str, Numbers, int]) -> KnownSiblings:
+    """Return what is known of children, given as (name, numbers, past use); b has a head that requests 4 GPUs."""
+    head = LargeHead(pending("b", 4, "job"), (Way({"main": {GPU: KEY.flavor}}, ((KEY, 4),)),), None)
     names, numbers, past = zip(*children, strict=True)
     return KnownSiblings(
         Children(
@@ -30,7 +30,7 @@ def siblings(*children: tuple[str, Numbers, int], asks: int = 4) -> KnownSibling
 
 
 def leads(known: KnownSiblings) -> bool:
-    """Whether b's head could be next."""
+    """Return whether b's head could be next."""
     return bool(known.heads)
 
 
@@ -57,7 +57,7 @@ def test_head_of_the_child_that_is_first_itself_leads() -> None:
     [pytest.param(2, True, id="within its runtime"), pytest.param(3, False, id="beyond its runtime")],
 )
 def test_head_needs_no_place_for_what_its_runtime_covers(kept: int, expected: bool) -> None:
-    """`kept`: what is not preemptible of b; with the head's 4, b needs 6 or 7 of its runtime of 6."""
+    """The leaf b has a runtime of 6, and needs the head's 4 and `kept`, what it uses that is not preemptible."""
     own = Numbers(weight=1, used=3, demand=9, runtime=6, ceiling=9, non_preemptible=kept)
     assert leads(siblings(("a", FIRST, 0), ("b", own, 9))) is expected
 

@@ -104,19 +104,29 @@ def test_turn_of_another_leaves_a_group_the_mins_of_its_children_though_its_own_
 
 
 @pytest.mark.parametrize(
-    "own",
+    ("own", "without"),
     [
-        pytest.param([], id="without a turn of their own"),
-        pytest.param([holding(large(amount=6, leaf="i"))], id="with one for which too little is left"),
+        pytest.param([], {"q": 7, "i": 2, "r": 11}, id="without a turn of their own"),
+        pytest.param(
+            [holding(large(amount=6, leaf="i"))],
+            {"q": 9, "i": 4, "r": 9},
+            id="with one for which too little is left",
+        ),
     ],
 )
-def test_turn_of_another_leaves_mins_two_levels_below_what_it_takes_from(own: list[Workload]) -> None:
+def test_turn_of_another_leaves_mins_two_levels_below_what_it_takes_from(
+    own: list[Workload], without: dict[str, int]
+) -> None:
     """p has enough for all mins below it; what n holds beyond its own must not be at the cost of i."""
     groups = "root 20\n  h 0 w1\n  p 6 w5\n    q 6 w3\n      n 0 w1\n      i 2 w1\n    r 0 w9"
     work = [running("n", 5, "kept", preemptible=False), pending("i", 2, "next"), *small("r", 8)]
-    numbers = measure(world_of(groups, work, own, holding(large("first", 11, "h"), after(-1))), NOW).numbers
-    runtimes = {name: numbers[name][KEY].runtime for name in ("h", "p", "q", "n", "i", "r")}
-    assert runtimes == {"h": 11, "p": 9, "q": 7, "n": 5, "i": 2, "r": 2}
+    snapshot = measure(world_of(groups, work, own, holding(large("first", 11, "h"), after(-1))), NOW)
+    before, after_turns = (
+        {name: numbers[name][KEY].runtime for name in ("h", "p", "q", "n", "i", "r")}
+        for numbers in (snapshot.before_turns.numbers, snapshot.numbers)
+    )
+    assert before == {"h": 2, "p": 18, "n": 5, **without}
+    assert after_turns == {"h": 11, "p": 9, "q": 7, "n": 5, "i": 2, "r": 2}
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Judgement:
         return other
 
     def with_promises(self, book: Book, kept: Iterable[Promise] | None = None, *, but: Workload | None = None) -> Book:
-        """A copy of the book in which all claims but that preemptor's are used, and room kept for entitled work."""
+        """Return a copy of the book with all claims but that preemptor's, and room kept for entitled work."""
         other = self.with_claims(book, but=but)
         for promise in self.kept if kept is None else kept:
             other.add(promise.work, promise.flavors)

@@ -131,7 +131,7 @@ def test_strict_mode_spares_a_workload_that_would_start_again_at_once() -> None:
 
 
 def test_strict_mode_spares_a_workload_whose_leaf_gets_the_remaining_unit_while_it_waits() -> None:
-    """Of 5, four groups have 1 each. The fifth goes to a by its name, but to p while `job` waits there."""
+    """Four groups have 1 each, of 5. The fifth goes to a by its name, but to p while `job` waits there."""
     found = tree("root 5\n  a 0 w1\n  p/ 0 w1\n    q 0 w1\n    s 0 w1\n  c 0 w1\n  d 0 w1")
     groups = found.with_group(replace(found["s"], reclaim=ReclaimOverrides(mode=STRICT)))
     work = [running("a", 2, "a1"), running("q", 2, "q1"), pending("c", 5, "c1"), pending("d", 5, "d1")]
