@@ -142,8 +142,8 @@ class AccountBook:
         """Count by that tree from now on, and until now by the one before, with what is seen of `world` only now."""
         before, self._tree = self._tree, tree
         if before is not None and self.has_started and counts_otherwise(before, tree):
-            self.add_up_rest()
             self._observe(world, before, now)
+            self.add_up_rest()
             self._begin_sum(before, now)
             self.add_up_rest()
             self._sums.keep_only(tree)

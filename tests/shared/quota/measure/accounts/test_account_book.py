@@ -362,6 +362,16 @@ def test_an_edit_of_the_tree_ends_the_sum_that_is_under_way_by_the_tree_before()
     assert [account(book, name).borrowed for name in ("leaf-0", "leaf-1")] == [131_000, 131_000]
 
 
+def test_a_start_that_is_seen_with_an_edit_during_a_sum_counts_from_its_admission() -> None:
+    """The sum that the edit ends counts it too, as it would without the edit, in a leaf that it has not closed yet."""
+    book, found = many_leaves(120)
+    book.add_slice(1)
+    job = running("leaf-119", 1, "late", since=after(100))
+    lines = "\n".join(f"  leaf-{each} {2 if each else 1}" for each in range(120))
+    book.after(replace(found.with_changes([(None, job)]), tree=tree("root 999\n" + lines)), after(131))
+    assert [account(book, name).used for name in ("leaf-118", "leaf-119")] == [262_000, 262_000 + 31_000]
+
+
 def since_of(job: Workload) -> int:
     assert job.admission is not None
     return milliseconds(job.admission.since)
