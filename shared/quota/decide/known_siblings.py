@@ -7,7 +7,7 @@ See docs/specification.md §6.11.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import starmap
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from shared.quota.measure.fair_share import EXACT
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
@@ -27,8 +27,16 @@ def rank_of(name: str, numbers: Numbers, past: Amount) -> TurnRank | None:
     return (past << EXACT) // numbers.weight, numbers.waiting_since or _NOT_WAITING, name
 
 
+class WaitingLeaf(Protocol):
+    """What is known of a leaf, computed from nothing that changes."""
+
+    @property
+    def large_heads(self) -> Sequence[LargeHead]:
+        """The heads that could have a turn."""
+
+
 class Children(NamedTuple):
-    """What the children of one parent are: names, numbers without turns, past use, and heads that could have a turn.
+    """What the children of one parent are: names, numbers without turns, past use, and the leaves among them.
 
     All of it is frozen, so what is the same object needs no comparison.
     """
@@ -36,7 +44,7 @@ class Children(NamedTuple):
     names: Sequence[str]
     numbers: Sequence[GroupNumbers]
     past_use: Sequence[Mapping[FlavorResource, Amount] | None]
-    heads: Sequence[Sequence[LargeHead]]
+    leaves: Sequence[WaitingLeaf | None]
 
     def of(self, key: FlavorResource) -> list[tuple[str, Numbers, Amount]]:
         """Return the name, numbers and past use of each child for that key."""
@@ -77,7 +85,7 @@ class KnownSiblings:
     def patience(self) -> Sequence[tuple[datetime, WorkloadId]]:
         """When the patience of each head is over, and whose it is, in order."""
         if self._patience is None:
-            heads = [head for heads in self.children.heads for head in heads]
+            heads = [head for leaf in self.children.leaves if leaf is not None for head in leaf.large_heads]
             self._patience = sorted([(head.until, head.workload.id) for head in heads if head.until is not None])
         return self._patience
 
@@ -92,8 +100,8 @@ class KnownSiblings:
         return self._heads
 
     def _heads_that_are_first(self) -> Iterator[LargeHead]:
-        for name, numbers, past_use, heads in zip(*self.children, strict=True):
-            for head in heads:
+        for name, numbers, past_use, leaf in zip(*self.children, strict=True):
+            for head in leaf.large_heads if leaf is not None else ():
                 ways = tuple(way for way in head.ways if self._is_first(name, numbers, past_use or {}, way))
                 if ways:
                     yield head._replace(ways=ways)

@@ -17,14 +17,14 @@ from shared.quota.measure.inputs.world import OverSince
 
 def find_over(usage: RoundUsage, cache: CycleCache, claims: StandingClaims, excesses: Sequence[Excess]) -> OverSince:
     """Return every leaf above its runtime and every group above its limit, each since it was so first."""
-    certain = cache.over
+    certain = cache.over_since.by_numbers
     uncertain = cache.of(Sort.EVICTING) | {
         claim.preemptor.group for claim in claims.open.values() if claim.preemptor is not None
     }
     found = {name: _over(usage, name) for name in sorted(uncertain)}
     for group, key, _, _ in excesses:
         found[group] = tuple(sorted({*found.get(group, certain.get(group, ())), key}))
-    return cache.over_since.compute(usage.snapshot.world.over_since, certain, found, usage.now)
+    return cache.over_since.compute(usage.snapshot.world.over_since, found, usage.now)
 
 
 def _over(usage: RoundUsage, name: str) -> Keys:

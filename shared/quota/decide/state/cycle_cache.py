@@ -83,7 +83,6 @@ class CycleCache:
         "_steps_below",
         "ahead",
         "leaves",
-        "over",
         "over_since",
         "siblings",
         "waiting",
@@ -93,8 +92,6 @@ class CycleCache:
         self.ahead: dict[datetime, tuple[Snapshot, CycleCache]] = {}
         """border of a window or override → the snapshot and the cache of the plan made ahead for it."""
         self.leaves: dict[str, KnownLeaf] = {}
-        self.over: dict[str, Keys] = {}
-        """every leaf -> keys of which it uses more than its runtime, evicting workloads included."""
         self.over_since = OverSinceCache()
         self.siblings: dict[str, KnownSiblings] = {}
         """parent → what is known of its children, for turns."""
@@ -170,7 +167,8 @@ class CycleCache:
     def copy(self) -> "CycleCache":
         """Return a cache that goes on from the same snapshot; what one learns from here on, the other does not."""
         found = CycleCache()
-        found.leaves, found.over, found._beyond = dict(self.leaves), dict(self.over), dict(self._beyond)
+        found.leaves, found._beyond = dict(self.leaves), dict(self._beyond)
+        found.over_since.by_numbers = dict(self.over_since.by_numbers)
         found._by_sort = {sort: set(names) for sort, names in self._by_sort.items()}
         found.waiting = {parent: set(names) for parent, names in self.waiting.items()}
         found.siblings, found._steps_below = dict(self.siblings), dict(self._steps_below)
@@ -212,15 +210,15 @@ class CycleCache:
         is_undecided = waits and not known.none_entitled
         (self._by_sort[Sort.UNDECIDED].add if is_undecided else self._by_sort[Sort.UNDECIDED].discard)(name)
         over = (key for key, each in numbers.items() if each.used > each.runtime)
-        self.over[name] = tuple(sorted(over))
+        self.over_since.note(name, tuple(sorted(over)))
         _keep(self._beyond, name, _beyond(numbers, {}, at_root=False))
 
     def _forget(self, name: str) -> None:
         self._leave_parent(self.leaves.pop(name))
         for names in self._by_sort.values():
             names.discard(name)
-        for by_name in (self.over, self._beyond):
-            by_name.pop(name, None)
+        self.over_since.note(name, ())
+        self._beyond.pop(name, None)
 
     def _leave_parent(self, known: KnownLeaf) -> None:
         """Take an earlier state of a leaf out of what is known below its parent."""

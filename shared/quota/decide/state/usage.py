@@ -8,7 +8,9 @@ See docs/specification.md §3.3 (charge) and §6.2 (the views of use).
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import Charges
@@ -59,7 +61,7 @@ def kept_for(numbers: Numbers) -> Amount:
     return max(0, min(numbers.guarantee, numbers.runtime) - numbers.charge)
 
 
-class FrozenUsage(NamedTuple):
+class FrozenUsage(msgspec.Struct, frozen=True, gc=False):
     """The numbers of one group and key that do not change during a cycle."""
 
     charge: Amount
@@ -83,10 +85,10 @@ class _FrozenByGroup(dict[str, FrozenUsage]):
 
     def __missing__(self, group: str) -> FrozenUsage:
         numbers = self._numbers.get(group, {}).get(self._key, NO_NUMBERS)
-        limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
-        found = self[group] = FrozenUsage(
-            numbers.charge, limit, min(numbers.guarantee, numbers.runtime), numbers.runtime + numbers.spared
-        )
+        runtime, ceiling, guarantee = numbers.runtime, numbers.ceiling, numbers.guarantee
+        limit = runtime if group == ROOT and runtime < ceiling else ceiling
+        kept = guarantee if guarantee < runtime else runtime
+        found = self[group] = FrozenUsage(numbers.charge, limit, kept, runtime + numbers.spared)
         return found
 
 
@@ -136,10 +138,10 @@ class KeyCharges:
     def shift(self, path: GroupPath, amount: Amount) -> None:
         """Charge `amount` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         self.changes += 1
-        changed, frozen = self.changed, self._frozen
+        changed = self.changed
         for group in path:
-            start, _, kept, _ = frozen[group]
-            before = changed.get(group, start)
+            frozen = self._frozen[group]
+            kept, before = frozen.kept, changed.get(group, frozen.charge)
             after = changed[group] = before + amount
             amount += (kept - after if kept > after else 0) - (kept - before if kept > before else 0)
             if not amount:
@@ -153,14 +155,13 @@ class KeyCharges:
         """
         changed, frozen, room = self.changed, self._frozen, MAX_AMOUNT
         for group in reversed(path):
-            charge, limit, kept, _ = frozen[group]
-            if group in changed:
-                charge = changed[group]
-            margin = limit - charge
+            own = frozen[group]
+            charge = changed.get(group, own.charge)
+            margin = own.limit - charge
             if margin < 0:
                 return NOTHING_AVAILABLE
-            if kept > charge:
-                room += kept - charge
+            if own.kept > charge:
+                room += own.kept - charge
             if margin < room:  # noqa: PLR1730 - `min` costs as much as the rest of the loop, and this runs most
                 room = margin
         return room

@@ -73,8 +73,7 @@ class TurnOrder:
     def _children_of(self, parent: str) -> Children:
         names, past_use = self.before.tree_index.children[parent], self.snapshot.world.past_use
         numbers = list(map(self.before.numbers.__getitem__, names))
-        heads = [self.leaves[name].large_heads if name in self.leaves else () for name in names]
-        return Children(names, numbers, list(map(past_use.get, names)), heads)
+        return Children(names, numbers, list(map(past_use.get, names)), list(map(self.leaves.get, names)))
 
     def why_not(self, leaf: str, level: Level, rivals: Iterable[TurnRank] = ()) -> NoTurn | None:
         """Return why a head of the leaf has no turn at this level; None: it has. `rivals`: the ranks of heads there."""

@@ -3,6 +3,9 @@
 docs/specification.md §6.11.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 
 from shared.quota.decide.known_siblings import Children, KnownSiblings
@@ -15,6 +18,13 @@ FIRST = Numbers(weight=1, used=2, demand=6, runtime=2, ceiling=8)
 """Wants more than it gets, and uses something."""
 
 
+@dataclass
+class Leaf:
+    """A leaf that has these heads."""
+
+    large_heads: Sequence[LargeHead]
+
+
 def siblings(*children: tuple[str, Numbers, int]) -> KnownSiblings:
     """Return what is known of children, given as (name, numbers, past use); b has a head that requests 4 GPUs."""
     head = LargeHead(pending("b", 4, "job"), (Way({"main": {GPU: KEY.flavor}}, ((KEY, 4),)),), None)
@@ -24,7 +34,7 @@ def siblings(*children: tuple[str, Numbers, int]) -> KnownSiblings:
             names,
             [{KEY: each} for each in numbers],
             [{KEY: each} for each in past],
-            [[head] if name == "b" else [] for name in names],
+            [Leaf([head]) if name == "b" else None for name in names],
         )
     )
 
