@@ -79,6 +79,18 @@ def test_a_finished_job_ends_when_it_says_so() -> None:
     assert account(book, "a").used == 9_000
 
 
+def test_a_job_whose_pods_are_gone_counts_until_then_however_often_it_is_seen() -> None:
+    book, job = new_book(), running("a", 1, "x")
+    found = world(TREE, [job])
+    book.after(found, NOW)
+    idle = replace(job, request={})
+    gone = found.with_changes([(job, idle)])
+    book.after(gone, after(4))
+    book.after(gone.with_changes([(idle, replace(idle, priority=1))]), after(6))
+    closed(book, found.with_changes([(job, None)]), 9)
+    assert account(book, "a").used == 4_000
+
+
 def test_pods_of_a_later_attempt_count_again() -> None:
     book, job = new_book(), running("a", 1, "x")
     found = world(TREE, [job])

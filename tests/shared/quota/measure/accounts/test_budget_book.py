@@ -198,6 +198,14 @@ def test_what_is_written_is_what_is_added_up_and_a_stale_account_keeps_its_amoun
     assert msgspec.json.decode(msgspec.json.encode(later), type=QuotaGroupStatus) == later
 
 
+def test_what_is_spent_now_is_not_expected_any_more() -> None:
+    found, book = World.of(with_budgets_at(DRAWN, p=budget(1800)), workloads=[running("a", 3, "x")]), started()
+    for seconds in (0, 600):
+        spent_at(book, found, seconds)
+    [shown] = written(book, found, QuotaGroupStatus(observed_generation=1), 600).budgets
+    assert (shown.spent_at, shown.expected_at) == (after(600), None)
+
+
 def test_those_who_do_not_lead_take_it_from_the_status() -> None:
     job = running("a", 3, "x")
     found = World.of(with_budgets_at(DRAWN, p=budget(180)), workloads=[job])

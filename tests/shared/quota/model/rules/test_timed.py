@@ -155,6 +155,11 @@ def test_an_override_that_holds_already_is_accepted() -> None:
     assert violations({"quotas": COVERED, "overrides": [override("01", "11")]}) == ()
 
 
+def test_an_override_that_never_holds_overlaps_with_none() -> None:
+    listed = [override("20", "22"), override("21", "21")]
+    assert [each.rule for each in violations({"quotas": COVERED, "overrides": listed})] == ["OverrideEndsTooEarly"]
+
+
 def test_overrides_that_overlap_can_be_taken_apart_step_by_step() -> None:
     """Stored without the webhook: an edit of something else is accepted, one that adds another overlap is not."""
     first = Override(NOW, NOW + timedelta(days=3), stop_policy=StopPolicy.CLOSE)

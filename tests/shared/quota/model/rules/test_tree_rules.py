@@ -319,6 +319,13 @@ WARNINGS = {
         "QuotaGroup 'a' spec.quotas[0].flavor: flavor h100 does not exist yet; the group is inactive until it does "
         "(FlavorAbsent)",
     ),
+    "a percent in an absent flavor": Warned(
+        "p/",
+        "a h100:gpu 40%",
+        "a a100:gpu 40%",
+        "QuotaGroup 'a' spec.quotas[0].flavor: flavor h100 does not exist yet; the group is inactive until it does "
+        "(FlavorAbsent)",
+    ),
     "the first level above capacity": Warned(
         "a 15",
         "b 6",
