@@ -11,7 +11,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import ReclaimMode, ReclaimSettings
 from shared.quota.model.tree import ReclaimOverrides
 from shared.quota.model.workload import Workload
-from shared.quota.outlook.simulate.quiet import Quiet, never
+from shared.quota.outlook.simulate.quiet import Quiet, Spares, never
 from shared.quota.outlook.simulate.reactions import Reactions
 from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEdit, TimedEvent, Timeline
 from tests.builders import NOW, after, pending, running
@@ -133,9 +133,11 @@ def test_turn_begins_when_patience_is_over_though_nothing_else_happens() -> None
     assert moments[2:] == [(3600, [], ["b0 entitled claim"], ["a1 Reclaim for b0"])]
 
 
-def test_run_ends_at_its_limit_though_nothing_else_happens() -> None:
+@pytest.mark.parametrize("spares", [Quiet(), never], ids=["plans left out", "every plan made"])
+def test_run_ends_at_its_limit_though_nothing_else_happens(spares: Spares) -> None:
     limited = replace(pending("a", 4, "a0"), max_run_time=timedelta(seconds=30))
-    moments = happened(lived(given(TWO), [arrival(0, limited, 100)]))
+    timeline = Timeline(given(TWO), NOW, spares=spares)
+    moments = happened([*timeline.live([arrival(0, limited, 100)], after(1000), AT_ONCE)])
     assert [(seconds, evicted) for seconds, _, _, evicted in moments if evicted] == [(30, ["a0 RunTime"])]
 
 
