@@ -47,9 +47,14 @@ class Quiet:
 
 
 def _is_enough(snapshot: Snapshot, latest: Plan) -> bool:
-    """Return whether the leaves of all that starts have a runtime for all that they use then."""
-    numbers = (each for start in latest.starts for each in snapshot.numbers[start.workload.group].values())
-    return not latest.evictions and all(each.request <= each.runtime for each in numbers)
+    """Return whether the leaves of all that starts have a runtime for all that they use then.
+
+    Not where a run that starts has a limit: the next plan says when it ends.
+    """
+    workloads = [start.workload for start in latest.starts]
+    if latest.evictions or any(each.max_run_time or snapshot.leaves[each.group].run_time for each in workloads):
+        return False
+    return all(own.request <= own.runtime for each in workloads for own in snapshot.numbers[each.group].values())
 
 
 def _is_strict(leaf: LeafSnapshot) -> bool:

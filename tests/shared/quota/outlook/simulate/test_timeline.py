@@ -134,10 +134,14 @@ def test_turn_begins_when_patience_is_over_though_nothing_else_happens() -> None
 
 
 @pytest.mark.parametrize("spares", [Quiet(), never], ids=["plans left out", "every plan made"])
-def test_run_ends_at_its_limit_though_nothing_else_happens(spares: Spares) -> None:
-    limited = replace(pending("a", 4, "a0"), max_run_time=timedelta(seconds=30))
-    timeline = Timeline(given(TWO), NOW, spares=spares)
-    moments = happened([*timeline.live([arrival(0, limited, 100)], after(1000), AT_ONCE)])
+@pytest.mark.parametrize("says", ["its group", "the Job"])
+def test_run_ends_at_its_limit_though_nothing_else_happens(says: str, spares: Spares) -> None:
+    start, job, limit = given(TWO), pending("a", 4, "a0"), timedelta(seconds=30)
+    if says == "the Job":
+        job = replace(job, max_run_time=limit)
+    else:
+        start = replace(start, tree=start.tree.with_group(replace(start.tree["a"], max_run_time=limit)))
+    moments = happened([*Timeline(start, NOW, spares=spares).live([arrival(0, job, 100)], after(40), AT_ONCE)])
     assert [(seconds, evicted) for seconds, _, _, evicted in moments if evicted] == [(30, ["a0 RunTime"])]
 
 
