@@ -234,6 +234,11 @@ def test_steps_hold_until_the_next_workload_has_waited_for_the_patience(
     snapshot = measure(given(drawn, work), NOW)
     classes = EquivalenceClasses(snapshot.leaves["a"])
     assert compute_steps(classes, snapshot.numbers["a"], NOW).until == until
+    known = KnownLeaf(snapshot.leaves["a"], snapshot.numbers["a"])
+    steps = known.steps(NOW)
+    if until is not None:
+        assert known.steps(until - timedelta(seconds=1)) is steps
+        assert known.steps(until) is not steps
 
 
 @pytest.mark.parametrize(("most", "expected"), [(3, False), (4, True)])
