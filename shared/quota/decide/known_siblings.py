@@ -27,8 +27,8 @@ def rank_of(name: str, numbers: Numbers, past: Amount) -> TurnRank | None:
     return (past << EXACT) // numbers.weight, numbers.waiting_since or _NOT_WAITING, name
 
 
-class WaitingLeaf(Protocol):
-    """What is known of a leaf, computed from nothing that changes."""
+class LeafHeads(Protocol):
+    """What is known of the heads of one leaf."""
 
     @property
     def large_heads(self) -> Sequence[LargeHead]:
@@ -36,7 +36,7 @@ class WaitingLeaf(Protocol):
 
 
 class Children(NamedTuple):
-    """What the children of one parent are: names, numbers without turns, past use, and the leaves among them.
+    """What the children of one parent are: names, numbers without turns, past use, and the heads of leaves.
 
     All of it is frozen, so what is the same object needs no comparison.
     """
@@ -44,7 +44,7 @@ class Children(NamedTuple):
     names: Sequence[str]
     numbers: Sequence[GroupNumbers]
     past_use: Sequence[Mapping[FlavorResource, Amount] | None]
-    leaves: Sequence[WaitingLeaf | None]
+    leaves: Sequence[LeafHeads | None]
 
     def of(self, key: FlavorResource) -> list[tuple[str, Numbers, Amount]]:
         """Return the name, numbers and past use of each child for that key."""
