@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from shared.quota.model.lifecycle import reclaim_in_force, startup_in_force, stop_in_force
+from shared.quota.model.lifecycle import RunTimeLimit, reclaim_in_force, run_end, startup_in_force, stop_in_force
 from shared.quota.model.settings import (
     BlockAdmission,
     GroupMaxima,
@@ -17,6 +17,7 @@ from shared.quota.model.settings import (
     StartupSettings,
 )
 from shared.quota.model.tree import Group, ReclaimOverrides, StartupOverrides, StopPolicy
+from tests.builders import NOW, after, running
 from tests.trees import tree
 
 
@@ -81,3 +82,23 @@ def test_group_setting_above_a_maximum_is_lowered_to_it() -> None:
         9 * minute,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "of_group", "expected"),
+    [
+        pytest.param(60, None, ("", 60), id="the Job's alone"),
+        pytest.param(None, 60, ("p", 60), id="its group's alone"),
+        pytest.param(59, 60, ("", 59), id="the Job's is shorter"),
+        pytest.param(61, 60, ("p", 60), id="its group's is shorter"),
+        pytest.param(60, 60, ("p", 60), id="equal ones"),
+    ],
+)
+def test_the_shorter_limit_of_a_run_counts_and_is_named(
+    own: int | None, of_group: int | None, expected: tuple[str, int]
+) -> None:
+    limits = [None if each is None else RunTimeLimit(timedelta(seconds=each), "p") for each in (own, of_group)]
+    workload = replace(running("a", 1, "x", since=NOW), max_run_time=limits[0] and limits[0].time)
+    end = run_end(workload, limits[1], timedelta())
+    assert end is not None
+    assert (end.limit.group, end.at) == (expected[0], after(expected[1]))

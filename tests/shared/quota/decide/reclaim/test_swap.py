@@ -108,8 +108,8 @@ def test_eviction_that_takes_longer_than_claims_wait_delays_no_swap() -> None:
     groups = "root 8\n  p 0 w0\n    pp 0 w0\n      a 0 w0\n  b 8"
     stuck = evicting(running("b", 4, "stuck"), at=after(-90))
     work = [running("b", 3, "b0"), stuck, running("a", 1, "low"), pending("a", 1, "new", priority=1)]
-    assert waits(decide(groups, work, claim_timeout=timedelta(seconds=100))) == {"new": "WaitingForEvictions"}
-    assert evictions(decide(groups, work, claim_timeout=timedelta(seconds=80))) == ["low Swap for new"]
+    assert waits(decide(groups, work, claim_timeout=timedelta(seconds=91))) == {"new": "WaitingForEvictions"}
+    assert evictions(decide(groups, work, claim_timeout=timedelta(seconds=90))) == ["low Swap for new"]
 
 
 def test_claim_of_a_swap_within_the_runtime_of_its_leaf_is_not_withdrawn() -> None:
