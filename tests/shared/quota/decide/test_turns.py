@@ -9,6 +9,7 @@ import pytest
 
 from shared.quota.decide.decisions import Plan
 from shared.quota.decide.plan import plan
+from shared.quota.decide.turns.turn_order import why_no_turn
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
@@ -306,6 +307,11 @@ def test_explanation_says_why_there_is_no_turn(
 ) -> None:
     decided = decide(world_of(tree, small(), large(created=created), past=past or {"a": 10}))
     assert message_of(decided, "ns/large").endswith(sentence)
+
+
+def test_no_reason_is_given_why_the_holder_has_no_turn() -> None:
+    job = holding(large())
+    assert why_no_turn(measure(world_of(EQUAL, small(), job), NOW), job) is None
 
 
 def test_sibling_starts_while_the_turn_rests() -> None:

@@ -157,6 +157,17 @@ def test_a_start_that_was_not_written_is_not_counted() -> None:
     assert account(book, "a").used == 0
 
 
+def test_a_start_that_is_written_counts_though_the_job_waits_again_without_an_eviction() -> None:
+    job = running("a", 2, "x")
+    assert job.admission is not None
+    assumed = replace(job, admission=replace(job.admission, answered=False))
+    book, found = new_book(), world(TREE, [assumed])
+    book.after(found, NOW)
+    book.after(found.with_changes([(assumed, job)]), after(1))
+    closed(book, found.with_changes([(assumed, pending("a", 2, "x"))]), 3)
+    assert account(book, "a").used == 6_000
+
+
 @pytest.mark.parametrize("seen_before", [False, True], ids=["left by its end", "terminating before its end"])
 def test_pods_of_a_finished_job_that_are_seen_later_count_no_more(seen_before: bool) -> None:
     """Chaos, seed 271127: after a silent watch a leader knew of a Job's end before it knew of that of its pod."""
