@@ -116,9 +116,9 @@ class TurnOrder:
 
 
 def why_no_turn(snapshot: Snapshot, workload: Workload) -> NoTurn | None:
-    """Return why a waiting head that is larger than what its group has gets no turn; None: it is none, or has one."""
+    """Return why a waiting head without a turn, larger than what its group has, gets none; None: it is no such head."""
     leaf = snapshot.leaves.get(workload.group)
-    if leaf is None or workload.id in snapshot.turns.given:
+    if leaf is None:
         return None
     heads = large_heads(leaf, snapshot.numbers[workload.group], snapshot.world.flavors)
     head = next((each for each in heads if each.workload.id == workload.id), None)
