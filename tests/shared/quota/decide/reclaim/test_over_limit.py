@@ -30,6 +30,15 @@ EIGHT = (("default", "gpu", 8),)
     [
         pytest.param("root 8\n  a 2..4", [running("a", 4, "x")], [], id="at the ceiling"),
         pytest.param(
+            "root 20\n  p/ 6..6\n    a 0 w1\n    b 0 w1\n    c 2 l0",
+            [
+                *(running("a", 2, name, priority=5, since=after(since)) for name, since in (("x", 0), ("y", 1))),
+                *(running("b", 2, name, priority=priority) for name, priority in (("low", 0), ("high", 9))),
+            ],
+            ["y Ceiling"],
+            id="a parent at its max without the first victim: nobody else is looked at",
+        ),
+        pytest.param(
             "root 8\n  a 2..4",
             [running("a", 3, "x"), running("a", 2, "y", since=after(1))],
             ["y Ceiling"],
