@@ -59,6 +59,12 @@ def running(
     return replace(waiting, admission=Admission(in_main(chosen), since, ready=ready, was_ready=ready))
 
 
+def unanswered(workload: Workload) -> Workload:
+    """`workload`, running, whose start the Job controller has not noted yet."""
+    assert workload.admission is not None
+    return replace(workload, admission=replace(workload.admission, answered=False))
+
+
 def evicting(
     workload: Workload, preemptor: Workload | None = None, at: datetime = NOW, flavor: str = "default"
 ) -> Workload:

@@ -85,10 +85,10 @@ class _FrozenByGroup(dict[str, FrozenUsage]):
 
     def __missing__(self, group: str) -> FrozenUsage:
         numbers = self._numbers.get(group, {}).get(self._key, NO_NUMBERS)
-        runtime, ceiling, guarantee = numbers.runtime, numbers.ceiling, numbers.guarantee
-        limit = runtime if group == ROOT and runtime < ceiling else ceiling
-        kept = guarantee if guarantee < runtime else runtime
-        found = self[group] = FrozenUsage(numbers.charge, limit, kept, runtime + numbers.spared)
+        limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
+        found = self[group] = FrozenUsage(
+            numbers.charge, limit, min(numbers.guarantee, numbers.runtime), numbers.runtime + numbers.spared
+        )
         return found
 
 

@@ -1,6 +1,5 @@
 """A workload whose start the Job controller has not answered is not stopped; its room is kept for the preemptor."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -8,16 +7,11 @@ import pytest
 
 from shared.quota.model.settings import ReclaimMode
 from shared.quota.model.workload import Workload
-from tests.builders import after, evicting, pending, running
+from tests.builders import after, evicting, pending, running, unanswered
 from tests.shared.quota.decide.plan_words import decide, evictions, started_and_evicted, waits
 
 TWO = "root 8\n  a 4\n  b 4"
 PREEMPTOR = pending("b", 4, "b1")
-
-
-def unanswered(work: Workload) -> Workload:
-    assert work.admission is not None
-    return replace(work, admission=replace(work.admission, answered=False))
 
 
 def test_preemptor_waits_for_the_start_to_be_acknowledged_with_its_room_reserved() -> None:

@@ -13,7 +13,7 @@ from shared.quota.model.workload import Workload
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate.run import run
 from shared.quota.outlook.simulate.step import advance, carry_out
-from tests.builders import NOW, after, pending, running
+from tests.builders import NOW, after, pending, running, unanswered
 from tests.shared.quota.decide.plan_words import decide, evictions, given, name, started_and_evicted, waits
 
 MINUTE = timedelta(seconds=60)
@@ -91,10 +91,7 @@ def test_stopped_workload_waits_until_it_is_resumed() -> None:
 
 
 def test_workload_is_not_stopped_before_its_start_is_confirmed() -> None:
-    work = running("a", 1, "a1")
-    assert work.admission is not None
-    unsure = replace(work, admission=replace(work.admission, answered=False))
-    assert evictions(decide(LIMITED, [unsure], now=after(60))) == []
+    assert evictions(decide(LIMITED, [unanswered(running("a", 1, "a1"))], now=after(60))) == []
 
 
 def test_stop_policy_comes_before_the_run_time() -> None:

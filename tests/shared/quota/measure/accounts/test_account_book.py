@@ -20,7 +20,7 @@ from shared.quota.measure.inputs.world import World
 from shared.quota.model.workload import Eviction, EvictionReason, Workload
 from shared.resources import Amount, FlavorResource
 from tests.account_books import PromptBook
-from tests.builders import NOW, after, evicting, pending, running, world
+from tests.builders import NOW, after, evicting, pending, running, unanswered, world
 from tests.trees import KEY, tree
 
 TREE = "root 16\n  p 8\n    a 4\n    b 4\n  c 8"
@@ -148,9 +148,7 @@ def test_what_its_owner_suspends_is_not_lost() -> None:
 
 
 def test_a_start_that_was_not_written_is_not_counted() -> None:
-    job = running("a", 2, "x")
-    assert job.admission is not None
-    assumed = replace(job, admission=replace(job.admission, answered=False))
+    assumed = unanswered(running("a", 2, "x"))
     book, found = new_book(), world(TREE, [assumed])
     book.after(found, NOW)
     closed(book, found.with_changes([(assumed, pending("a", 2, "x"))]), 3)
@@ -159,8 +157,7 @@ def test_a_start_that_was_not_written_is_not_counted() -> None:
 
 def test_a_start_that_is_written_counts_though_the_job_waits_again_without_an_eviction() -> None:
     job = running("a", 2, "x")
-    assert job.admission is not None
-    assumed = replace(job, admission=replace(job.admission, answered=False))
+    assumed = unanswered(job)
     book, found = new_book(), world(TREE, [assumed])
     book.after(found, NOW)
     book.after(found.with_changes([(assumed, job)]), after(1))

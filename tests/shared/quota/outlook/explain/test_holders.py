@@ -9,7 +9,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.rules import inactive_groups
 from shared.quota.model.workload import Turn, Workload
 from shared.quota.outlook.explain.explanation import explain
-from tests.builders import NOW, after, evicting, in_main, pending, running, world
+from tests.builders import NOW, after, evicting, in_main, pending, running, unanswered, world
 from tests.shared.quota.decide.plan_words import given
 from tests.trees import GPU, tree
 
@@ -61,10 +61,8 @@ def test_what_a_turn_alone_puts_over_is_kept_by_grace_from_a_min_and_by_its_grou
 
 
 def test_start_that_is_not_confirmed_keeps_a_workload() -> None:
-    owes = running("a", 6, "owes")
-    assert owes.admission is not None
-    unsure = replace(owes, admission=replace(owes.admission, answered=False))
-    assert reasons("root 8\n  a 2\n  b 6", [unsure], pending("b", 4, "waits")) == {"owes": "NotAnswered"}
+    owes = unanswered(running("a", 6, "owes"))
+    assert reasons("root 8\n  a 2\n  b 6", [owes], pending("b", 4, "waits")) == {"owes": "NotAnswered"}
 
 
 def test_nothing_is_reclaimed_from_a_group_that_is_inactive() -> None:

@@ -11,7 +11,7 @@ from shared.quota.measure.snapshot import measure
 from shared.quota.model.settings import ReclaimMode, ReclaimSettings
 from shared.quota.model.tree import ReclaimOverrides
 from shared.quota.model.workload import Workload
-from shared.quota.outlook.simulate.quiet import Quiet, Spares, never
+from shared.quota.outlook.simulate.quiet import Quiet, never
 from shared.quota.outlook.simulate.reactions import Reactions
 from shared.quota.outlook.simulate.timeline import Arrival, Departure, Moment, TimedEdit, TimedEvent, Timeline
 from tests.builders import NOW, after, pending, running
@@ -133,15 +133,16 @@ def test_turn_begins_when_patience_is_over_though_nothing_else_happens() -> None
     assert moments[2:] == [(3600, [], ["b0 entitled claim"], ["a1 Reclaim for b0"])]
 
 
-@pytest.mark.parametrize("spares", [Quiet(), never], ids=["plans left out", "every plan made"])
+@pytest.mark.parametrize("leaves_out", [True, False], ids=["plans left out", "every plan made"])
 @pytest.mark.parametrize("says", ["its group", "the Job"])
-def test_run_ends_at_its_limit_though_nothing_else_happens(says: str, spares: Spares) -> None:
+def test_run_ends_at_its_limit_though_nothing_else_happens(says: str, leaves_out: bool) -> None:
     start, job, limit = given(TWO), pending("a", 4, "a0"), timedelta(seconds=30)
     if says == "the Job":
         job = replace(job, max_run_time=limit)
     else:
         start = replace(start, tree=start.tree.with_group(replace(start.tree["a"], max_run_time=limit)))
-    moments = happened([*Timeline(start, NOW, spares=spares).live([arrival(0, job, 100)], after(40), AT_ONCE)])
+    timeline = Timeline(start, NOW, spares=Quiet() if leaves_out else never)
+    moments = happened([*timeline.live([arrival(0, job, 100)], after(1000), AT_ONCE)])
     assert [(seconds, evicted) for seconds, _, _, evicted in moments if evicted] == [(30, ["a0 RunTime"])]
 
 
