@@ -1,6 +1,6 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
@@ -20,12 +20,14 @@ _ONE_GONE_OF: Final = 64
 
 LeastAmounts = Mapping[Keys, tuple[Amount, ...]]
 """keys, sorted -> the least amount that is requested of each, in their order."""
+AmountsOfKeys = tuple[Keys, tuple[Amount, ...]]
+"""Keys, sorted, and what is requested of each, in their order."""
 
 
 class EquivalenceClass:
     """What the workloads of one class can take; all have one priority, or none is preemptible. Compared by identity."""
 
-    __slots__ = ("_flavors", "assignments", "example", "is_simple", "options")
+    __slots__ = ("_amounts", "_flavors", "assignments", "example", "is_simple", "options")
 
     def __init__(self, options: Options, assignments: Assignments | None, example: Workload) -> None:
         self.options = options
@@ -37,6 +39,14 @@ class EquivalenceClass:
         self.is_simple = assignments is None or len(assignments) == 1 or len(assignments[0].options) == 1
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self._flavors: frozenset[str] | None = None
+        self._amounts: Sequence[AmountsOfKeys] | None = None
+
+    @property
+    def amounts(self) -> Sequence[AmountsOfKeys]:
+        """What each assignment requests of each key that it takes."""
+        if self._amounts is None:
+            self._amounts = tuple(map(_in_order, self.assignments or ()))
+        return self._amounts
 
     @property
     def flavors(self) -> frozenset[str]:
@@ -167,7 +177,7 @@ class EquivalenceClasses:
         return self.known.by_workload.get(id(workload)) or self.known.find(workload, self.leaf)
 
 
-def _least_of(classes: Iterable[EquivalenceClass]) -> Iterator[tuple[Keys, tuple[Amount, ...]]]:
+def _least_of(classes: Iterable[EquivalenceClass]) -> Iterator[AmountsOfKeys]:
     """Yield the least amounts of these classes, for each set of keys that some assignment takes.
 
     Classes of one set of resources mostly have the same flavors: their amounts are compared once for all of these.
@@ -178,14 +188,13 @@ def _least_of(classes: Iterable[EquivalenceClass]) -> Iterator[tuple[Keys, tuple
         if len(sets) == 1 and each.options.together is None:
             alike.setdefault((sets[0].flavors, sets[0].resources), []).append(sets[0].amounts)
         else:
-            yield from map(_in_order, each.assignments or ())
+            yield from each.amounts
     for (flavors, resources), amounts in alike.items():
         least = amounts[0] if len(amounts) == 1 else tuple(map(min, *amounts))
         yield from ((keys_in(flavor, resources), least) for flavor in flavors)
 
 
-def _in_order(assignment: FlavorAssignment) -> tuple[Keys, tuple[Amount, ...]]:
-    """Return the keys that it takes, sorted, and their amounts."""
+def _in_order(assignment: FlavorAssignment) -> AmountsOfKeys:
     if len(assignment.options) == 1:
         only = assignment.options[0]
         return keys_in(only.flavor, only.resources), tuple([amount for _, amount in only.quantities])
@@ -193,7 +202,7 @@ def _in_order(assignment: FlavorAssignment) -> tuple[Keys, tuple[Amount, ...]]:
     return tuple([key for key, _ in in_order]), tuple([amount for _, amount in in_order])
 
 
-def _least(parts: Iterable[tuple[Keys, tuple[Amount, ...]]]) -> LeastAmounts:
+def _least(parts: Iterable[AmountsOfKeys]) -> LeastAmounts:
     """Return the least of each key's amounts, for each set of keys."""
     found: dict[Keys, list[tuple[Amount, ...]]] = {}
     for keys, amounts in parts:
