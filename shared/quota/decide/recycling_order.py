@@ -36,6 +36,8 @@ class RunningWorkload(NamedTuple):
 def freed_by(running: RunningWorkload) -> Counted:
     """Return what others can use once it is gone, by key: what it holds on nodes that take pods; 0 is left out."""
     held = running.workload.on_closed_nodes
+    if not held:
+        return running.quantities
     left = ((key, amount - held.get(key, 0)) for key, amount in running.quantities)
     return tuple((key, amount) for key, amount in left if amount > 0)
 

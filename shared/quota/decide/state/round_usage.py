@@ -16,7 +16,7 @@ from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
 from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits, quantities_of
-from shared.quota.decide.state.usage_views import PlannedUse, UsageViews, UsedSums
+from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
@@ -51,7 +51,8 @@ class RoundUsage:
         self._usages = (self.current, self.after_evictions, self.planned) if under_way else (self.current, self.planned)
         self._views = UsageViews(self._usages)
         self.used = UsedSums(snapshot.numbers)
-        self.used_planned = PlannedUse(self.used)
+        self.used_planned = UsedSums(snapshot.numbers)
+        """Without what is being evicted, or is planned to be."""
         self.starts: list[Start] = []
         self.started: set[WorkloadId] = set(taken_over.started)
         """Ids of all workloads started in this cycle, in this round and the rounds before it."""
@@ -106,6 +107,7 @@ class RoundUsage:
         for usage in self._usages:
             usage.add(leaf_usage.path, quantities)
         self.used.add(leaf_usage.path, quantities)
+        self.used_planned.add(leaf_usage.path, quantities)
         leaf_usage.start(quantities, start.workload, self.now)
         self.starts.append(start)
         self.started.add(start.workload.id)
@@ -139,5 +141,5 @@ class RoundUsage:
     def restore(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Undo `evict`."""
         self.planned.resume(leaf_usage.path, running.quantities, running.workload)
-        self.used_planned.restore(leaf_usage.path, running.quantities)
+        self.used_planned.add(leaf_usage.path, running.quantities)
         leaf_usage.restore(running)

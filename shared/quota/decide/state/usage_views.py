@@ -5,7 +5,7 @@ What fits must fit every view. See docs/specification.md §6.2.
 
 from collections.abc import Mapping
 
-from shared.quota.decide.state.usage import GroupKey, GroupPath, KeyCharges, Quantities, Usage
+from shared.quota.decide.state.usage import GroupPath, KeyCharges, Quantities, Usage
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers
 from shared.resources import Amount, FlavorResource
 
@@ -49,7 +49,7 @@ class UsedSums:
     def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
         self._numbers = numbers
         self.added: dict[str, dict[FlavorResource, Amount]] = {}
-        """group → key → what has been added to the frozen numbers, where anything has."""
+        """group → key → what has been added to the frozen numbers, where anything has; negative: taken away."""
 
     def used(self, group: str, key: FlavorResource) -> Amount:
         """Return what the admitted workloads of the subtree request."""
@@ -64,26 +64,6 @@ class UsedSums:
             for key, amount in quantities:
                 added[key] = added.get(key, 0) + amount
 
-
-class PlannedUse:
-    """Used of all groups without what a plan evicts, or is being evicted already."""
-
-    __slots__ = ("_evicted", "_used")
-
-    def __init__(self, used: UsedSums) -> None:
-        self._used = used
-        self._evicted: dict[GroupKey, Amount] = {}
-
-    def used(self, group: str, key: FlavorResource) -> Amount:
-        """Return what the workloads of the subtree that stay admitted request."""
-        return self._used.used(group, key) - self._evicted.get((group, key), 0)
-
     def remove(self, path: GroupPath, quantities: Quantities) -> None:
-        """Count no more what an evicted workload uses, in the leaf at the start of `path` and in all its ancestors."""
-        for key, amount in quantities:
-            for group in path:
-                self._evicted[group, key] = self._evicted.get((group, key), 0) + amount
-
-    def restore(self, path: GroupPath, quantities: Quantities) -> None:
-        """Undo `remove`."""
-        self.remove(path, tuple((key, -amount) for key, amount in quantities))
+        """Undo `add`."""
+        self.add(path, tuple([(key, -amount) for key, amount in quantities]))
