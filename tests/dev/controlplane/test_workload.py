@@ -1,5 +1,6 @@
 """Jobs and pods on simulated nodes: the real scheduler and Job controller, and what a pod's annotations make it do."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -110,8 +111,17 @@ def test_pod_deleted_before_it_starts_has_ended_though_a_finalizer_keeps_it(serv
     assert server.rest.request("POST", path, pod)[0] == 201
     server.rest.request("DELETE", f"{path}/kept")
     kwok.start()
-    assert eventually(lambda: phase(server, "kept") == "Failed")
-    server.rest.request("PATCH", f"{path}/kept", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+
+    def change(**metadata: object) -> None:
+        server.rest.request("PATCH", f"{path}/kept", {"metadata": metadata}, "application/merge-patch+json")
+
+    def has_failed() -> bool:
+        # kwok may read a pod before its node when it starts, and reads it again only once the pod has changed.
+        change(annotations={"second": str(int(time.monotonic()))})
+        return phase(server, "kept") == "Failed"
+
+    assert eventually(has_failed)
+    change(finalizers=None)
     assert eventually(lambda: phase(server, "kept") == "gone")
 
 
