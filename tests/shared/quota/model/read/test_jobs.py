@@ -12,6 +12,7 @@ from shared.api.core.job import read_job
 from shared.api.core.limitrange import container_defaults, read_limit_range
 from shared.api.core.placement import Placement, Toleration
 from shared.api.core.priority import Priorities, read_priority_class
+from shared.api.names import OWN_POD_GROUP
 from shared.quota.model.namespace_context import NamespaceContext
 from shared.quota.model.read.jobs import ObjectState, Reading, workload_of_job
 from shared.quota.model.settings import GroupMaxima, QueueAge, QuotaSettings, StartupMaxima
@@ -90,6 +91,11 @@ def test_held_job_is_pending_with_every_owner_setting() -> None:
             hold=True,
         ),
     )
+
+
+def test_job_whose_pods_are_to_be_a_pod_group_waits_like_others() -> None:
+    template = {"schedulingGroup": {"podGroupName": f"{OWN_POD_GROUP}train-1"}}
+    assert read(suspend=True, template=template) == read(suspend=True)
 
 
 PODS = {

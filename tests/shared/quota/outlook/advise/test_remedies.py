@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shared.api.core.placement import Placement
 from shared.quota.decide.plan import plan
 from shared.quota.measure.accounts.periods import milliseconds
 from shared.quota.measure.inputs.world import World
@@ -327,6 +328,16 @@ def test_maxes_and_capacity_of_several_resources_are_raised_by_what_each_lacks()
     assert found[0] == {"do": "AddCapacity", **KEY_OF, "by": 3, "and": [cpu]}
 
 
+def test_capacity_of_two_flavors_is_added_together_where_each_pod_set_lacks_its_own() -> None:
+    flavors = [Flavor(name, {"model": name}) for name in ("a100", "t4")]
+    sets = tuple(PodSet(each.name, {"gpu": 3}, placement=Placement(each.node_labels)) for each in flavors)
+    capacity = tuple((each.name, "gpu", 2) for each in flavors)
+    new = pending("a", 6, "new", pod_sets=sets)
+    found = remedies_of(given("a a100:gpu 2..4 | t4:gpu 2..4", [new], flavors, capacity=capacity), "new")
+    first, second = ({"do": "AddCapacity", "flavor": each.name, "resource": "gpu", "by": 1} for each in flavors)
+    assert found == [{**first, "and": [second]}]
+
+
 def test_maxes_of_two_levels_are_raised_together_where_the_cluster_has_enough() -> None:
     work = [running("a", 4, "own"), pending("a", 3, "new")]
     found = remedies_of(given("p/ 4..4\n  a 2..4\nb 2", work, capacity=(("default", "gpu", 12),)), "new")
@@ -383,6 +394,13 @@ def test_amounts_of_bytes_are_what_a_person_would_write() -> None:
     of = World.of(groups, [Flavor("default")], work, settings=QuotaSettings(capacity=capacity))
     (found,) = [each["by"] for each in remedies_of(of, "new") if each["do"] == "AddCapacity"]
     assert found == size + (1 << 20)
+
+
+def test_amount_is_rounded_up_to_all_that_can_be_taken_away() -> None:
+    work = [running("a", {"cpu": 19_344}, "other", preemptible=False), pending("a", {"cpu": 13_001}, "new")]
+    of = given("a default:cpu 20000", work, capacity=(("default", "cpu", 20_000),))
+    (found,) = [each["by"] for each in remedies_of(of, "new") if each["do"] == "ShrinkRequest"]
+    assert found == 13_000
 
 
 def test_fewer_pods_of_one_set_leave_the_others_as_they_are() -> None:

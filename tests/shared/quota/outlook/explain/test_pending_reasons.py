@@ -65,6 +65,13 @@ def binding(groups: str, work: list[Workload], of: str = "new") -> tuple[str, st
             ("WaitingForQuota", "root", "default", "gpu", 2),
             id="full, and claimed",
         ),
+        pytest.param("p/ hold 4\n  a 4", [pending("a", 1, "new")], ("GroupStopped", "p", "", "", 0), id="stopped"),
+        pytest.param(
+            "p/ close 4\n  a 4",
+            [pending("a", 1, "new", hold=True)],
+            ("Held", "", "", "", 0),
+            id="set aside by its owner, in a closed group",
+        ),
     ],
 )
 def test_binding_group_is_named_with_the_missing_amount(
