@@ -11,7 +11,13 @@ import pytest
 from shared.api.quotagroup import BudgetStatus, QuotaGroupStatus
 from shared.cluster.state.account_status import accounted_until, with_account, with_budgets
 from shared.quota.measure.accounts.amounts import GroupAccount
-from shared.quota.measure.accounts.budgets.written import known_with_account, read_known, spent_as_shown, used_as_shown
+from shared.quota.measure.accounts.budgets.written import (
+    budgets_of,
+    known_with_account,
+    read_known,
+    spent_as_shown,
+    used_as_shown,
+)
 from shared.quota.measure.accounts.periods import milliseconds, moment_at
 from shared.quota.measure.accounts.written_accounts import read_account
 from shared.quota.measure.inputs.world import World
@@ -22,7 +28,7 @@ from tests.account_books import PromptBook
 from tests.builders import NOW, after, evicting, running, world
 from tests.shared.quota.measure.accounts.test_sums import with_other_jobs
 from tests.shared.quota.measure.random_worlds import random_world
-from tests.trees import tree
+from tests.trees import KEY, tree
 
 DRAWN = "root 16\n  p 8\n    a 4\n    b 4\n  c 8"
 TOMORROW = milliseconds(NOW + timedelta(days=1))
@@ -228,6 +234,21 @@ def test_a_budget_is_spent_since_it_is_counted_where_all_is_used_and_no_moment_i
     status = BudgetStatus("gpu", "", "Day", "UTC", write_hours(own.hours), counted_since=after(5), used=used)
     found = spent_as_shown(with_budgets_at(DRAWN, p=own), [("p", QuotaGroupStatus(budgets=[status]))], after(61))
     assert found == ({"p": (SpentBudget(own, milliseconds(after(5)), TOMORROW),)} if spent else {})
+
+
+def test_budgets_of_a_key_are_those_in_the_status_that_count_it_and_can_be_read() -> None:
+    own = budget(3600)
+    written_as = [
+        ("gpu", "Day", write_hours(own.hours)),
+        ("gpu", "Decade", "1"),
+        ("gpu", "Week", "much"),
+        ("cpu", "Day", "1"),
+    ]
+    listed = [
+        BudgetStatus(resource, "", period, "UTC", hours, counted_since=NOW, used="7")
+        for resource, period, hours in written_as
+    ]
+    assert [*budgets_of(QuotaGroupStatus(budgets=listed), KEY)] == [("Day", 7, own.amount)]
 
 
 def test_what_is_used_of_a_spent_budget_is_known_to_the_leader_and_from_the_status() -> None:

@@ -160,6 +160,13 @@ def test_an_override_that_never_holds_overlaps_with_none() -> None:
     assert [each.rule for each in violations({"quotas": COVERED, "overrides": listed})] == ["OverrideEndsTooEarly"]
 
 
+def test_an_overlap_names_the_first_of_those_that_hold_longest() -> None:
+    listed = [override("20", "24"), override("21", "24"), override("22", "26")]
+    found = violations({"quotas": COVERED, "overrides": listed})
+    assert [each.field for each in found] == ["spec.overrides[1].from", "spec.overrides[2].from"]
+    assert all("while spec.overrides[0] holds until 2027-01-24" in each.message for each in found)
+
+
 def test_overrides_that_overlap_can_be_taken_apart_step_by_step() -> None:
     """Stored without the webhook: an edit of something else is accepted, one that adds another overlap is not."""
     first = Override(NOW, NOW + timedelta(days=3), stop_policy=StopPolicy.CLOSE)

@@ -21,6 +21,7 @@ def test_number_that_a_person_would_write_is_found_where_the_effect_comes_and_go
     in_cores = partial(smallest, largest=70_000, hints=(68_000,), written=cores)
     assert in_cores(lambda number: number in (2_000, 2_001, 68_000)) == (2_000, False)
     assert in_cores(lambda number: number in (2_000, 2_001) or number >= 68_000) == (2_000, False)
+    assert in_cores(lambda number: 1_600 <= number <= 2_001 or number == 68_000) == (1_600, False)
 
 
 def test_amounts_that_a_person_would_write_are_units_and_whole_ones() -> None:
