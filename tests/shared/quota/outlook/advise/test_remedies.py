@@ -316,6 +316,23 @@ def test_max_is_raised_together_with_capacity_where_both_bind(groups: str, raise
     assert not {"RaiseMin", "RaiseMax"} & {each["do"] for each in found}
 
 
+def test_max_and_capacity_are_enough_though_a_later_one_starts_between_the_two_changes() -> None:
+    """With the max alone `small` takes the idle gpu."""
+    work = [
+        running("a", 4, "own"),
+        running("b", 3, "other"),
+        pending("a", 2, "new"),
+        pending("a", 1, "small", created=after(1)),
+    ]
+    found = remedies_of(given("a 2..4\nb 4", work, capacity=(("default", "gpu", 8),)), "new")
+    assert found[0] == {
+        "do": "AddCapacity",
+        **KEY_OF,
+        "by": 2,
+        "and": [{"do": "RaiseMax", "group": "a", **KEY_OF, "by": 3}],
+    }
+
+
 def test_maxes_and_capacity_of_several_resources_are_raised_by_what_each_lacks() -> None:
     work = [
         running("a", {"gpu": 4, "cpu": 4}, "own"),
