@@ -13,7 +13,7 @@ from shared.quota.decide.turns.turn_order import why_no_turn
 from shared.quota.measure.inputs.world import World
 from shared.quota.measure.snapshot import measure
 from shared.quota.model.flavor import Flavor
-from shared.quota.model.tree import StopPolicy, Tree, WhenCanReclaim
+from shared.quota.model.tree import StopPolicy, Tree, WhenCanBorrow, WhenCanReclaim
 from shared.quota.model.workload import Turn, Workload
 from shared.quota.outlook.explain.pending_reasons import PendingReasons
 from shared.quota.outlook.simulate.step import advance, carry_out
@@ -217,6 +217,19 @@ def test_holder_starts_in_a_later_flavor_rather_than_wait_for_work_to_end(free: 
     decided = decide(world_of(groups, busy, more, job, flavors=(Flavor("x"), Flavor("y"))))
     assert (starts(decided), evictions(decided)) == (["large entitled y"] if free else [], [])
     assert waits(decided).get("large") == (None if free else "RoomDelayed")
+
+
+def test_room_is_kept_for_the_holder_where_another_borrows_what_it_would_have_borrowed() -> None:
+    """`sooner` takes half of y, which the holder would rather borrow than wait for x."""
+    both = tree("root x:gpu ..4 | y:gpu ..4\n  a x:gpu 0 w1 | y:gpu 0 w3\n  b x:gpu 0 w1 | y:gpu 0 w0\n  c y:gpu 0 w1")
+    borrows = replace(both["b"], when_can_reclaim=WhenCanReclaim.RECLAIM, when_can_borrow=WhenCanBorrow.BORROW)
+    groups = Tree.of([*(each for name, each in both.groups.items() if name != "b"), borrows])
+    busy = [running("a", 1, f"x{number}", "x") for number in range(4)]
+    more = [pending("a", 1, f"more{number}", only_flavor="x") for number in range(4)]
+    sooner = pending("c", 2, "sooner", only_flavor="y", created=after(-60))
+    work = [*busy, *more, pending("a", 4, "wide", only_flavor="y"), sooner, holding(large(created=NOW), flavor="x")]
+    decided = decide(world_of(groups, work, flavors=(Flavor("x"), Flavor("y"))))
+    assert (starts(decided), waits(decided)["large"]) == (["sooner opportunistic y"], "RoomDelayed")
 
 
 def test_mins_are_taken_back_from_siblings_before_the_holder() -> None:
