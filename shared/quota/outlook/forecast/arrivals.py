@@ -56,7 +56,7 @@ def _of_leaf(
     """Yield part after part of the past, each from a moment that is drawn; the past goes on with its beginning."""
     now = milliseconds(given.now) // 1000
     came, past = _came(given, leaf, seen, expectations, run), now - seen.arrivals_since
-    if not came:
+    if not came:  # else the past is not empty either: it has what came
         return
     moments, block, number, part = [each.at - seen.arrivals_since for each in came], min(BLOCK, past), 0, 0
     while True:
