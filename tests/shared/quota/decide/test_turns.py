@@ -210,7 +210,7 @@ def test_turn_counts_in_the_flavor_in_which_it_can_be_had() -> None:
 def test_holder_starts_in_a_later_flavor_rather_than_wait_for_work_to_end(free: str) -> None:
     both = tree("root x:gpu ..4 | y:gpu ..4\n  a x:gpu 0 w1 | y:gpu 0 w1\n  b x:gpu 0 w1 | y:gpu 0 w1")
     prefers_reclaim = replace(both["b"], when_can_reclaim=WhenCanReclaim.RECLAIM)
-    groups = Tree.of([*(each for name, each in both.groups.items() if name != "b"), prefers_reclaim])
+    groups = both.with_group(prefers_reclaim)
     busy = [running("a", 1, f"{flavor}{number}", flavor) for flavor in "xy" if flavor != free for number in range(4)]
     more = [pending("a", 1, f"more{number}", only_flavor="x") for number in range(4)]
     job = holding(large(), flavor="x")
@@ -223,7 +223,7 @@ def test_room_is_kept_for_the_holder_where_another_borrows_what_it_would_have_bo
     """`sooner` takes half of y, which the holder would rather borrow than wait for x."""
     both = tree("root x:gpu ..4 | y:gpu ..4\n  a x:gpu 0 w1 | y:gpu 0 w3\n  b x:gpu 0 w1 | y:gpu 0 w0\n  c y:gpu 0 w1")
     borrows = replace(both["b"], when_can_reclaim=WhenCanReclaim.RECLAIM, when_can_borrow=WhenCanBorrow.BORROW)
-    groups = Tree.of([*(each for name, each in both.groups.items() if name != "b"), borrows])
+    groups = both.with_group(borrows)
     busy = [running("a", 1, f"x{number}", "x") for number in range(4)]
     more = [pending("a", 1, f"more{number}", only_flavor="x") for number in range(4)]
     sooner = pending("c", 2, "sooner", only_flavor="y", created=after(-60))
