@@ -65,6 +65,11 @@ class Replica:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/metrics", timeout=60) as answer:
             return str(answer.read().decode())
 
+    def reviews(self, route: str) -> float:
+        """How many reviews it has answered on the route."""
+        counts = [line for line in self.metrics().splitlines() if f'_reviews_total{{route="{route}"' in line]
+        return sum(float(line.rpartition(" ")[2]) for line in counts)
+
     def stop(self) -> int:
         """SIGTERM; the exit code."""
         self.process.terminate()
@@ -163,15 +168,18 @@ class AdmissionSetup:
         """Until every entry of our configurations has an authority, and the API server acts on it."""
         wait_for(lambda: all(self.bundles()), "the authorities are in the configurations")
         probe = job_body("probe", "no-such-group")
-        wait_for(
+        first_true(
             lambda: self.try_job(probe)[1].endswith("(GroupAbsent)") and self._is_asked_to_mutate(),
-            "the API server calls the webhook",
+            lambda: (
+                f"the API server does not call the webhook about Jobs, and answers {self.try_job(probe)}\n{self.say()}"
+            ),
+            seconds=240,
         )
 
     def _is_asked_to_mutate(self) -> bool:
         """Each configuration reaches the API server at a time of its own, and a refusal is the validating one's."""
         running = [each for each in self.replicas if each.process.poll() is None]
-        return any('quotree_webhook_reviews_total{route="/mutate/jobs"' in each.metrics() for each in running)
+        return any(each.reviews("/mutate/jobs") > 0 for each in running)
 
     def bundles(self) -> list[str]:
         """The caBundle of every entry."""
