@@ -64,7 +64,7 @@ ALL: Final = (
 )
 
 BY_HAND: Final = (
-    _of("day", "", 50, "--minutes 20 --patience 120", "--pods 60 --patience 30 quotree"),
+    _of("day", "", 40, "--minutes 12 --patience 120", "--pods 60 --patience 30 quotree"),
     _of("one_start", "", 9, "--jobs 25", "--jobs 3 quotree limit"),
 )
 """What takes too long for a whole run, or looks at one thing closely: measured when it is named, and kept in a file of
