@@ -8,7 +8,7 @@ from benchmarks.engine.cold_start import START, build, objects_of
 from shared.quota.decide.plan import plan as planned
 from shared.quota.model.flavor import Flavor
 from shared.quota.outlook.simulate.run import run
-from tests.builders import after, pending, running
+from tests.builders import after, evicting, pending, running
 from tests.prove.__main__ import world_of
 from tests.prove.rest.searching import whole
 from tests.prove.rest.stepping import live
@@ -76,3 +76,29 @@ def test_borrowing_pass_that_is_left_out_would_start_nothing(first: int) -> None
             usual = whole(planned(cycle.snapshot))
             with patch("shared.quota.decide.rounds._may_borrow_more", return_value=True):
                 assert whole(planned(cycle.snapshot)) == usual
+
+
+def test_borrowing_pass_is_made_again_where_a_start_ends_a_claim() -> None:
+    """While b1 waits for both flavors, the idle a keeps 24 of small: 17 are left beside b0, 16 of them for the claim.
+
+    With b1 in big, a keeps 26. The claim does not fit the 15 that are left, and what it kept is e0's. What g could have
+    is idle, because g0 lacks a cpu.
+    """
+    groups = """
+        a small:gpu 40 keep
+        b big:gpu 0 w0 | small:gpu 40
+        c small:gpu 0 w0
+        e small:gpu 0 w0
+        g small:gpu 40 | small:cpu 0 w0
+        h small:cpu 1
+        v small:gpu 0 w0
+    """
+    claimant, no_cpu = pending("c", 16, "claimant", created=after(-9)), pending("g", {"gpu": 15, "cpu": 1}, "g0")
+    work = [
+        *(running("b", 24, "b0", "small"), pending("b", 2, "b1"), pending("e", 10, "e0")),
+        *(running("h", {"cpu": 1}, "h0", "small"), no_cpu),
+        *(evicting(running("v", 2, "v0", "small"), claimant, flavor="small"), claimant),
+    ]
+    plan = decide(groups, work, FLAVORS, capacity=(("big", "gpu", 10), ("small", "gpu", 65), ("small", "cpu", 1)))
+    assert starts(plan) == ["b1 opportunistic big", "e0 opportunistic small"]
+    assert [each.reason for each in plan.claims_ended] == ["NoLongerFits"]
