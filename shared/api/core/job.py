@@ -46,7 +46,7 @@ class JobSpec(View, frozen=True, gc=True, weakref=True):
     template: PodTemplate = PodTemplate()
 
 
-class JobStatus(View, frozen=True):
+class JobStatus(View, frozen=True, gc=True, weakref=True):
     """Counts of pods as the Job controller last saw them; `active` leaves terminating pods out."""
 
     start_time: datetime | None = None

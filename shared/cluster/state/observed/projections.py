@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from shared.api.core.job import Job, JobSpec, read_job
+from shared.api.core.job import Job, JobSpec, JobStatus, read_job
 from shared.api.core.limitrange import NO_DEFAULTS
 from shared.api.core.metadata import Metadata
 from shared.api.core.node import allocatable, read_node
@@ -34,6 +34,8 @@ from shared.quota.model.tree import Group
 
 _NO_METADATA: Final = Metadata()
 _job_specs: Final = Interned[JobSpec]()
+_statuses_of_waiting_jobs: Final = Interned[JobStatus]()
+"""Of those that were suspended in the same second; what runs is less, and says more that differs."""
 
 
 class GroupStatusRecord(msgspec.Struct, frozen=True):
@@ -87,7 +89,8 @@ def project_job(raw: bytes) -> Job | FinishedOwner | None:
         job.spec.template, metadata=_NO_METADATA, spec=trim_placement(job.spec.template.spec)
     )
     spec = _job_specs.shared(msgspec.structs.replace(job.spec, template=template))
-    return msgspec.structs.replace(job, metadata=trim_metadata(job.metadata), spec=spec)
+    status = _statuses_of_waiting_jobs.shared(job.status) if spec.suspend else job.status
+    return msgspec.structs.replace(job, metadata=trim_metadata(job.metadata), spec=spec, status=status)
 
 
 def project_pod(raw: bytes) -> PodRecord | None:

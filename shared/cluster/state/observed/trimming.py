@@ -5,11 +5,12 @@ their placements would delay all other tenants by seconds. Pure.
 """
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Final, TypeVar
 
 import msgspec
 
-from shared.api.core.metadata import Metadata
+from shared.api.core.metadata import Metadata, OwnerReference
 from shared.api.core.pod import (
     Affinity,
     Container,
@@ -77,17 +78,25 @@ def _cut(raw: bytes, affinity: bytes) -> bytes:
 
 
 def trim_metadata(metadata: Metadata) -> Metadata:
-    """Quotree's own labels and annotations, and one other of each: patches test whether there are any."""
-    labels, annotations = _own(metadata.labels), _own(metadata.annotations)
-    owners = metadata.owner_references
-    if len(owners) > 1:
-        owners = [each for each in owners if each.controller]
-    if labels is metadata.labels and annotations is metadata.annotations and owners is metadata.owner_references:
-        return metadata
+    """Quotree's own labels and annotations, and one other of each: patches test whether there are any.
+
+    Objects with the same labels share them: of 100,000 Jobs that wait, few differ in these.
+    """
+    labels = _shared_labels(tuple(_own(metadata.labels).items()))
+    annotations = _own(metadata.annotations) or _NO_ANNOTATIONS
+    owners = [each for each in metadata.owner_references if each.controller] or _NO_OWNERS
     return msgspec.structs.replace(metadata, labels=labels, annotations=annotations, owner_references=owners)
 
 
+@lru_cache(maxsize=4096)
+def _shared_labels(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return these labels as one mapping, which nobody changes."""
+    return dict(labels)
+
+
 _READ = (PREFIX, HOLD_GATE_PREFIX)
+_NO_ANNOTATIONS: Final[dict[str, str]] = {}
+_NO_OWNERS: Final[list[OwnerReference]] = []
 
 
 def _own(texts: dict[str, str]) -> dict[str, str]:

@@ -39,6 +39,23 @@ def test_dropped_labels_and_annotations_leave_one_empty_entry() -> None:
     assert job().metadata.annotations == {}
 
 
+def test_waiting_jobs_share_what_they_say_alike() -> None:
+    suspended = {"type": "Suspended", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    found = []
+    for name in ("a", "b"):
+        manifest = job_manifest(name, "vision", "1") | {"status": {"conditions": [suspended], "ready": 0}}
+        manifest["metadata"] |= {"uid": name, "namespace": "ns"}
+        found.append(project_job(msgspec.json.encode(manifest)))
+    first, second = found
+    assert isinstance(first, Job)
+    assert isinstance(second, Job)
+    assert first.metadata.labels == {GROUP_LABEL: "vision"}
+    assert first.metadata.labels is second.metadata.labels
+    assert first.spec is second.spec
+    assert first.status is second.status
+    assert (first.metadata.uid, second.metadata.uid) == ("a", "b")
+
+
 def test_labels_by_which_others_hold_it_are_kept() -> None:
     labels = {GROUP_LABEL: "vision", "hold.quotree.dev/scan": "true", "app": "x"}
     assert job(labels=labels).metadata.labels == {**labels, "app": ""}
