@@ -93,7 +93,9 @@ class Cache(State[R]):
             if meta.uid in self.records:
                 state.records[meta.uid] = self.records[meta.uid]
         elif record is not None:
-            state.records[meta.uid] = record
+            # The known one if it is equal: another list of all objects takes no memory for each once more.
+            known = self.records.get(meta.uid)
+            state.records[meta.uid] = known if known is not None and known == record else record
 
     def replace(self, state: State[R]) -> list[Change[R]]:
         """Adopt `state`. Returns the difference, removed objects first, so that what they used is free."""
@@ -104,7 +106,7 @@ class Cache(State[R]):
         ]
         for uid, record in state.records.items():
             before = self.records.get(uid)
-            if before is None or before != record:
+            if before is not record:
                 changes.append(Changed(before, record))
         changes += [problem for uid, problem in state.undecodable.items() if self.undecodable.get(uid) != problem]
         self.records, self.undecodable = state.records, state.undecodable

@@ -56,6 +56,14 @@ def test_replace_returns_the_difference_with_deletions_first() -> None:
     assert cache.records == {"b": Record(2), "c": Record(1), "d": Record(1)}
 
 
+def test_another_list_of_equal_objects_keeps_the_records() -> None:
+    cache = Cache(project)
+    cache.replace(state(cache, raw("a", 1), raw("b", 1)))
+    known = cache.records["a"]
+    assert cache.replace(state(cache, raw("a", 1, "2"), raw("b", 2, "2"))) == [Changed(Record(1), Record(2))]
+    assert cache.records["a"] is known
+
+
 def test_reused_name_is_another_object() -> None:
     cache = Cache(project)
     cache.put(raw("first", 1))
