@@ -71,9 +71,10 @@ class PendingEvents:
         """Add what became pending since the last round, then check those that are due."""
         if self.plan is None:
             return
+        first = later(now, _PATIENCE)
         for key in self._work.index.newly_pending:
             self._reported.pop(key, None)
-            self._enter(self._fresh, key, later(now, _PATIENCE))
+            self._enter(self._fresh, key, first)
         self._work.index.newly_pending.clear()
         looks, reasons, until = _LOOKS, PendingReasons(self.plan), self._clock() + _TIME
         for line in (self._fresh, self._known):

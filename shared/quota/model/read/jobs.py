@@ -37,6 +37,7 @@ from shared.api.names import (
 )
 from shared.api.owner_settings import (
     AS_ITS_GROUP,
+    UNKNOWN_RUN_TIME,
     BadOwnerSetting,
     OwnRunTime,
     OwnStartup,
@@ -241,6 +242,7 @@ class WorkloadDraft:
         max_run_time, unread = shortest_run_time(declared)
         expected, unread_too = longest_expected(declared)
         startup, bad = startup_declared(declared)
+        run_time = OwnRunTime(expected, self.deadline)
         problems += [*unread, *unread_too, *bad]
         priority = priority_of(labels, self.spec, around.priorities, settings.workload_priorities)
         problems += priority.problems
@@ -259,7 +261,7 @@ class WorkloadDraft:
             preemptible=labels.get(PREEMPTIBLE_LABEL) != FALSE or (admission is not None and admission.adopted),
             only_flavor=labels.get(FLAVOR_LABEL) or None,
             max_run_time=max_run_time,
-            run_time=OwnRunTime(expected, self.deadline),
+            run_time=UNKNOWN_RUN_TIME if run_time == UNKNOWN_RUN_TIME else run_time,  # one object for all such Jobs
             startup=within_startup_maxima(startup, settings),
             placement=own_placement(self.spec, self.annotations.injected),
             pods=self.pods,
@@ -374,6 +376,8 @@ def ready_pods(objects: Iterable[Metadata], pods: int) -> int:
 
 def within_startup_maxima(own: OwnStartup, settings: QuotaSettings) -> OwnStartup:
     """Return what the owner declares, with times of at most `quota.maxima`."""
+    if own is AS_ITS_GROUP:
+        return own
     most = settings.maxima.startup
 
     def lowered(time: timedelta | None, bound: timedelta | None) -> timedelta | None:

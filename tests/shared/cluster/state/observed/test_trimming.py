@@ -51,6 +51,7 @@ def test_waiting_jobs_share_what_they_say_alike() -> None:
     assert isinstance(second, Job)
     assert first.metadata.labels == {GROUP_LABEL: "vision"}
     assert first.metadata.labels is second.metadata.labels
+    assert first.metadata.namespace is second.metadata.namespace
     assert first.spec is second.spec
     assert first.status is second.status
     assert (first.metadata.uid, second.metadata.uid) == ("a", "b")
