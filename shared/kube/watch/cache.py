@@ -87,14 +87,13 @@ class Cache(State[R]):
     def gather(self, state: State[R], raw: bytes) -> None:
         """Add an object to a state that will replace this one."""
         meta = _identify(raw).metadata
-        record = self._record(meta, raw)
+        record, known = self._record(meta, raw), self.records.get(meta.uid)
         if isinstance(record, Undecodable):
             state.undecodable[meta.uid] = record
-            if meta.uid in self.records:
-                state.records[meta.uid] = self.records[meta.uid]
+            if known is not None:
+                state.records[meta.uid] = known
         elif record is not None:
             # The known one if it is equal: another list of all objects takes no memory for each once more.
-            known = self.records.get(meta.uid)
             state.records[meta.uid] = known if known is not None and known == record else record
 
     def replace(self, state: State[R]) -> list[Change[R]]:

@@ -1,6 +1,7 @@
 """Shares one object among equal records: most Jobs of a team differ only in their names."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, Generic, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
@@ -30,6 +31,12 @@ class Interned(Generic[S]):
     def shared(self, value: S) -> S:
         """Return the shared object equal to `value`."""
         return self._known.setdefault(self._encode(value), value)
+
+
+@lru_cache(maxsize=4096)
+def shared_labels(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return these labels as one mapping, which nobody changes."""
+    return dict(labels)
 
 
 class _Request(NamedTuple):

@@ -35,7 +35,7 @@ from shared.quota.model.tree import Group
 _NO_METADATA: Final = Metadata()
 _job_specs: Final = Interned[JobSpec]()
 _statuses_of_waiting_jobs: Final = Interned[JobStatus]()
-"""Of those that were suspended in the same second; what runs is less, and says more that differs."""
+"""Shares what those say that were suspended in the same second; Jobs that run are fewer, and differ in it."""
 
 
 class GroupStatusRecord(msgspec.Struct, frozen=True):

@@ -5,7 +5,6 @@ their placements would delay all other tenants by seconds. Pure.
 """
 
 from collections.abc import Collection
-from functools import lru_cache
 from sys import intern
 from typing import Final, TypeVar
 
@@ -24,6 +23,7 @@ from shared.api.core.pod import (
 )
 from shared.api.names import HOLD_GATE_PREFIX, OWNER_ANNOTATIONS, PREFIX
 from shared.api.owner_settings import MAX_TEXT
+from shared.cluster.state.observed.interning import shared_labels
 from shared.quota.model.rules.workloads.object_size import MAX_NAMED, named_resources
 
 T = TypeVar("T")
@@ -33,6 +33,9 @@ MAX_PLACEMENT: Final = 1000
 """The maximum of node labels, tolerations, terms and values of one pod together."""
 _NOWHERE: Final = Affinity(NodeAffinity(NodeSelector([])))
 """Required terms that match no node: no flavor is eligible."""
+
+_NO_ANNOTATIONS: Final[dict[str, str]] = {}
+_NO_OWNERS: Final[list[OwnerReference]] = []
 
 
 _LARGE: Final = 128 * 1024
@@ -79,11 +82,11 @@ def _cut(raw: bytes, affinity: bytes) -> bytes:
 
 
 def trim_metadata(metadata: Metadata) -> Metadata:
-    """Quotree's own labels and annotations, and one other of each: patches test whether there are any.
+    """Keep Quotree's own labels and annotations, and one other of each: patches test whether there are any.
 
     Objects of one namespace, and those with the same labels, share these texts: few of 100,000 Jobs differ in them.
     """
-    labels = _shared_labels(tuple(_own(metadata.labels).items()))
+    labels = shared_labels(tuple(_own(metadata.labels).items()))
     annotations = _own(metadata.annotations) or _NO_ANNOTATIONS
     owners = [each for each in metadata.owner_references if each.controller] or _NO_OWNERS
     namespace = intern(metadata.namespace)
@@ -92,15 +95,7 @@ def trim_metadata(metadata: Metadata) -> Metadata:
     )
 
 
-@lru_cache(maxsize=4096)
-def _shared_labels(labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return these labels as one mapping, which nobody changes."""
-    return dict(labels)
-
-
 _READ = (PREFIX, HOLD_GATE_PREFIX)
-_NO_ANNOTATIONS: Final[dict[str, str]] = {}
-_NO_OWNERS: Final[list[OwnerReference]] = []
 
 
 def _own(texts: dict[str, str]) -> dict[str, str]:
