@@ -1,7 +1,6 @@
 """One run: tenants act side by side, the judge looks every second; then they stop and everything must come to rest."""
 
 import json
-import re
 import shutil
 import tempfile
 import threading
@@ -44,6 +43,7 @@ from tests.fuzz.organisation import (
 )
 from tests.fuzz.stops import Legality, Stops
 from tests.fuzz.times import administrate
+from tests.metric_sums import sum_of
 
 Say = Callable[[str], None]
 GOVERNED: Final = {"preset": "jobset", "operators": [recipe.JOBSET.user]}
@@ -208,12 +208,13 @@ def _judge_processes(stage: Stage, seconds: float) -> None:
     if not (quotree.reconcilers[0].running and quotree.webhooks[0].running):
         return
     decided = _metrics(quotree.health["reconciler-0"])
-    idle = _sum(decided, r"quotree_cycles_idle_total")
-    failed = _sum(decided, r'quotree_writes_total\{fate="(?!written|reduced)[^}]*')
-    cycles = _sum(decided, r"quotree_cycle_seconds_count")
+    idle = sum_of(decided, "quotree_cycles_idle_total")
+    cycles = sum_of(decided, "quotree_cycle_seconds_count")
+    done = (sum_of(decided, "quotree_writes_total", fate=fate) for fate in ("written", "reduced"))
+    failed = sum_of(decided, "quotree_writes_total") - sum(done)
     report.starts, report.evictions = (
-        int(_sum(decided, "quotree_starts_total")),
-        int(_sum(decided, "quotree_evictions_total")),
+        int(sum_of(decided, "quotree_starts_total")),
+        int(sum_of(decided, "quotree_evictions_total")),
     )
     report.figures.append(f"{cycles:.0f} cycles, {idle:.0f} of them idle; {failed:.0f} writes failed")
     if idle > IDLE_CYCLES * seconds:
@@ -223,7 +224,7 @@ def _judge_processes(stage: Stage, seconds: float) -> None:
         report.figures.append(f"{what} for {how_long.total_seconds():.0f} s of at most {each.limit.total_seconds():g}")
     if failed > FAILED_WRITES * seconds:
         report.flaws.append(f"{failed:.0f} writes failed")
-    if errors := _sum(_metrics(quotree.health["webhook-0"]), r'quotree_webhook_reviews_total\{[^}]*verdict="error"'):
+    if errors := sum_of(_metrics(quotree.health["webhook-0"]), "quotree_webhook_reviews_total", verdict="error"):
         report.flaws.append(f"the webhook failed at {errors:.0f} reviews")
 
 
@@ -254,10 +255,6 @@ def _keep(stage: Stage, log: Path, folder: Path) -> None:
 def _metrics(url: str) -> str:
     with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
         return str(answer.read().decode())
-
-
-def _sum(text: str, name: str) -> float:
-    return sum(float(each.rsplit(" ", 1)[1]) for each in text.splitlines() if re.match(rf"{name}[ {{}}]", each))
 
 
 def _peak_mib(pid: int) -> float:

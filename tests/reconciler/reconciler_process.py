@@ -15,6 +15,7 @@ import yaml
 
 from dev.controlplane.cluster import ControlPlane
 from shared.api.names import ADMISSION, API_VERSION, EVICTION, GROUP_LABEL
+from tests.metric_sums import sum_of
 from tests.polling import first_true
 from tests.preloaded import Fork, Preloaded, launched
 from tests.versions import definitions
@@ -150,7 +151,7 @@ class Quotree:
 
     def metric(self, name: str) -> float:
         """The sum of a metric's samples in the latest reconciler."""
-        return sum(float(each.rsplit(" ", 1)[1]) for each in self.metrics() if re.match(rf"{name}[ {{]", each))
+        return sum_of("\n".join(self.metrics()), name)
 
     def kill(self) -> None:
         """SIGKILL."""

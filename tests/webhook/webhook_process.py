@@ -13,6 +13,7 @@ import yaml
 from dev.controlplane.cluster import ControlPlane
 from dev.controlplane.host.ports import Ports
 from shared.api.names import API_VERSION
+from tests.metric_sums import sum_of
 from tests.polling import first_true
 from tests.preloaded import Fork, Preloaded, launched
 from tests.versions import definitions
@@ -25,6 +26,7 @@ PATCH = "application/json-patch+json"
 RECONCILER = "quotree:reconciler"
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
+REVIEWS = "quotree_webhook_reviews_total"
 
 
 @dataclass(slots=True)
@@ -64,11 +66,6 @@ class Replica:
         """All it counts."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.health}/metrics", timeout=60) as answer:
             return str(answer.read().decode())
-
-    def reviews(self, route: str) -> float:
-        """How many reviews it has answered on the route."""
-        counts = [line for line in self.metrics().splitlines() if f'_reviews_total{{route="{route}"' in line]
-        return sum(float(line.rpartition(" ")[2]) for line in counts)
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
@@ -179,7 +176,7 @@ class AdmissionSetup:
     def _is_asked_to_mutate(self) -> bool:
         """Each configuration reaches the API server at a time of its own, and a refusal is the validating one's."""
         running = [each for each in self.replicas if each.process.poll() is None]
-        return any(each.reviews("/mutate/jobs") > 0 for each in running)
+        return any(sum_of(each.metrics(), REVIEWS, route="/mutate/jobs") > 0 for each in running)
 
     def bundles(self) -> list[str]:
         """The caBundle of every entry."""

@@ -12,8 +12,9 @@ from shared.api.core.pod import read_pod
 from shared.api.names import ADMISSION, GROUP_LABEL, MAIN_POD_SET
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.read.groups import read_flavor
+from tests.metric_sums import sum_of
 from tests.versions import skip_before
-from tests.webhook.webhook_process import JOBS, RECONCILER, AdmissionSetup, job_body, wait_for, words
+from tests.webhook.webhook_process import JOBS, RECONCILER, REVIEWS, AdmissionSetup, job_body, wait_for, words
 from tests.webhook.workloads.review_builders import A100, NOON, T4
 
 GATE = {"name": "quotree.dev/admission"}
@@ -275,4 +276,4 @@ def test_verdicts_are_counted_by_rule(admission: AdmissionSetup) -> None:
     admission.try_job(job_body("counted", "absent"))
     counted = admission.replicas[0].metrics()
     assert 'quotree_webhook_refusals_total{route="/validate/jobs",rule="GroupAbsent"}' in counted
-    assert 'quotree_webhook_reviews_total{route="/mutate/jobs",verdict="allowed"}' in counted
+    assert sum_of(counted, REVIEWS, route="/mutate/jobs", verdict="allowed") > 0
