@@ -6,7 +6,7 @@ restored is found again.
 See docs/specification.md §7.4.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -42,25 +42,27 @@ def freed_by(running: RunningWorkload) -> Counted:
     return tuple((key, amount) for key, amount in left if amount > 0)
 
 
+class RunningInOrder:
+    """The preemptible workloads that run in one leaf, least important first; for the same workloads, made once."""
+
+    __slots__ = ("place_of", "places", "running")
+
+    def __init__(self, last_queued_first: Iterable[RunningWorkload]) -> None:
+        """Workloads of one rank stay in the order that they are given in."""
+        self.running = sorted(last_queued_first, key=lambda each: each.rank)
+        self.place_of = {each.id: place for place, each in enumerate(self.running)}
+        self.places = _places_by_key([each.quantities for each in self.running])
+        """key -> the places of those that use it, in order."""
+
+
 class RecyclingOrder:
     """The workloads of one leaf that can be recycled, least important first."""
 
-    __slots__ = (
-        "_all",
-        "_evicted",
-        "_exempt",
-        "_exempt_ends",
-        "_freed",
-        "_ids",
-        "_now",
-        "_place_of",
-        "_ready",
-        "running",
-    )
+    __slots__ = ("_all", "_evicted", "_exempt", "_exempt_ends", "_freed", "_now", "_place_of", "_ready", "running")
 
     def __init__(
         self,
-        running: Sequence[RunningWorkload],
+        in_order: RunningInOrder,
         evicted: Set[WorkloadId],
         now: datetime,
         exempt: timedelta,
@@ -70,28 +72,26 @@ class RecyclingOrder:
 
         `freed`: what each frees, if only those that free some of a key are to be found for it.
         """
-        self.running = running
+        self.running = in_order.running
+        self._place_of = in_order.place_of
+        self._freed = freed
         self._evicted = evicted
         self._now = now
         self._exempt = exempt
-        self._freed = freed
-        self._ids = [each.id for each in running]
-        self._place_of = {workload_id: place for place, workload_id in enumerate(self._ids)}
-        self._all: dict[FlavorResource, list[int]] = {}
+        by_key = in_order.places if freed is None else _places_by_key(freed)
+        self._all: dict[FlavorResource, list[int]] = {key: list(places) for key, places in by_key.items()}
         """key -> heap of the places of those that use it. Evicted ones are removed when they come first."""
         self._ready: dict[FlavorResource, list[int]] = {} if exempt else self._all
         """key -> heap of the places of those that use it and are not exempt; `_all` itself where none can be."""
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
-        for place, each in enumerate(running):
-            for key, _ in each.quantities if freed is None else freed[place]:
-                self._all.setdefault(key, []).append(place)
-            if exempt:
-                self._note_exemption(place, each)
+        if exempt:
+            for key, places in by_key.items():
+                self._note_exemptions(key, places)
 
-    def _note_exemption(self, place: int, each: RunningWorkload) -> None:
-        ends = self.exempt_until(each)
-        for key, _ in each.quantities if self._freed is None else self._freed[place]:
+    def _note_exemptions(self, key: FlavorResource, places: Iterable[int]) -> None:
+        for place in places:
+            ends = self.exempt_until(self.running[place])
             if ends <= self._now:
                 self._ready.setdefault(key, []).append(place)
             else:
@@ -128,7 +128,17 @@ class RecyclingOrder:
 
     def _first_of(self, places: list[int] | None) -> RunningWorkload | None:
         while places:
-            if self._ids[places[0]] not in self._evicted:
-                return self.running[places[0]]
+            first = self.running[places[0]]
+            if first.id not in self._evicted:
+                return first
             heappop(places)
         return None
+
+
+def _places_by_key(counted: Sequence[Counted]) -> dict[FlavorResource, list[int]]:
+    """Return key -> the places of those of which something counts there."""
+    found: dict[FlavorResource, list[int]] = {}
+    for place, quantities in enumerate(counted):
+        for key, _ in quantities:
+            found.setdefault(key, []).append(place)
+    return found

@@ -70,11 +70,7 @@ def measure_started(snapshot: Snapshot, starts: Iterable[Start]) -> Snapshot:
 
 def costs_less(now: GroupNumbers, before: GroupNumbers) -> bool:
     """Return whether a group costs its parent less while idle: its runtime fell below what its guarantee kept."""
-    return any(
-        min(each.guarantee, each.runtime) < min(known.guarantee, known.runtime)
-        for key, each in now.items()
-        for known in (before.get(key, NO_NUMBERS),)
-    )
+    return any(each.idle_charge < before.get(key, NO_NUMBERS).idle_charge for key, each in now.items())
 
 
 def _differences(snapshot: Snapshot, before: Iterable[Start], now: Iterable[Start]) -> Iterator[WorkloadChange]:

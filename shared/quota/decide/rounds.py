@@ -143,7 +143,7 @@ def _start_entitled(inputs: RoundInput) -> Round:
     """Return all steps of a round up to the entitled pass."""
     cache = inputs.cache
     cache.refresh(inputs.snapshot)
-    usage = RoundUsage(inputs.snapshot, cache.of(Sort.EVICTING), inputs.taken_over)
+    usage = RoundUsage(inputs.snapshot, cache.of(Sort.EVICTING), inputs.taken_over, cache.leaves)
     evictions, claims, block, waits = EvictionPlan(), StandingClaims(), AdmissionBlock(), Waits(inputs.now)
     stop_and_give_up(usage, evictions, block, waits, cache.of(Sort.URGENT))
     claim_steps = ClaimSteps(usage, claims, waits, block)

@@ -22,6 +22,8 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """The part of min that is kept for the group even while idle."""
     ceiling: Amount = 0
     """The lower of max and min + borrowingLimit: the group never uses more."""
+    limit: Amount = 0
+    """The most that charge can be: the ceiling; at root also the runtime."""
     weight: Amount = 0
     """The share of what is left over; an absent weight is inherited."""
     request: Amount = 0
@@ -36,6 +38,8 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     """What its children keep together."""
     charge: Amount = 0
     """What the group costs its parent: used, plus what it keeps for idle groups below."""
+    idle_charge: Amount = 0
+    """What the group costs its parent even while idle: the lower of guarantee and runtime."""
     demand: Amount = 0
     """request, at least the guarantee, at most the ceiling."""
     runtime: Amount = 0
@@ -49,6 +53,11 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     def floor(self) -> Amount:
         """What the group gets before anything is shared by weight."""
         return max(min(self.min, self.demand), self.non_preemptible, self.guarantee)
+
+    @property
+    def kept_idle(self) -> Amount:
+        """What the guarantee keeps of what the group does not use: that need not be available above it."""
+        return max(0, self.idle_charge - self.charge)
 
     @property
     def borrowed(self) -> Amount:

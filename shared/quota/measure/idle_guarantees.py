@@ -27,7 +27,6 @@ def idle_guarantees(snapshot: Snapshot, group: str, key: FlavorResource) -> Sequ
         if name == group:
             continue
         numbers = snapshot.numbers.get(name, {}).get(key)
-        kept = min(numbers.guarantee, numbers.runtime) - numbers.charge if numbers is not None else 0
-        if kept > 0:
-            found.append(IdleGuarantee(name, key, kept))
+        if numbers is not None and numbers.kept_idle:
+            found.append(IdleGuarantee(name, key, numbers.kept_idle))
     return sorted(found, key=lambda each: (-each.amount, each.group))

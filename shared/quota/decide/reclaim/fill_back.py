@@ -33,7 +33,7 @@ class Needs:
         for preemptor in evictions.preemptors:
             self._room_of(preemptor)
         for (group, key), most in evictions.most_used.items():
-            self._uses[group, key] = max(most, usage.used_planned.used(group, key))
+            self._uses[group, key] = max(most, usage.used_planned(group, key))
 
     def _room_of(self, preemptor: Preemptor) -> None:
         for key, _ in preemptor.quantities:
@@ -51,7 +51,7 @@ class Needs:
     def _holds(self, group: str, key: FlavorResource) -> bool:
         charge, use = self._charges.get((group, key)), self._uses.get((group, key))
         return (charge is None or self._usage.planned.charge(group, key) <= charge) and (
-            use is None or self._usage.used_planned.used(group, key) <= use
+            use is None or self._usage.used_planned(group, key) <= use
         )
 
 

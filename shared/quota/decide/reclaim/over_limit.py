@@ -64,11 +64,11 @@ def _ceiling(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
 
 def used_below(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
     """Return what the group's admitted workloads use that are not being evicted; at root without `system`."""
-    return usage.used_planned.used(group, key) - _system_part(usage, group, key)
+    return usage.used_planned(group, key) - _system_part(usage, group, key)
 
 
 def _system_part(usage: RoundUsage, group: str, key: FlavorResource) -> Amount:
-    return usage.used_planned.used(SYSTEM, key) if group == ROOT else 0
+    return usage.used_planned(SYSTEM, key) if group == ROOT else 0
 
 
 def lower_excess(
@@ -139,7 +139,7 @@ def _leaves(usage: RoundUsage, over: Sequence[Excess]) -> Iterator[str]:
         state = usage.snapshot.leaves.get(leaf)
         if is_lost and not (state is not None and state.without_place):
             continue
-        uses = any(usage.used_planned.used(leaf, each.key) > 0 for each in over)
+        uses = any(usage.used_planned(leaf, each.key) > 0 for each in over)
         if state is not None and state.inactive is None and uses:
             yield leaf
 

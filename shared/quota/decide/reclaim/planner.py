@@ -129,8 +129,7 @@ def keep(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, preemptor: Pr
 def undo(usage: RoundUsage, preemptor: Preemptor) -> Sequence[Victim]:
     """Take a plan out of the usage; return the victims that it had."""
     victims = tuple(preemptor.victims)
-    for victim in victims:
-        usage.restore(victim.leaf_usage, victim.running)
+    usage.restore_all((each.leaf_usage, each.running) for each in victims)
     preemptor.victims.clear()
     usage.release(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
     return victims

@@ -38,7 +38,7 @@ Branch = tuple[bool, int, str]
 class VictimSearch:
     """Which victims are searched: only those evictable now, or also those whose eviction is only delayed."""
 
-    __slots__ = ("_branches", "_delayed", "_delays", "_has_turns", "spared_until", "spares_for_turns", "usage")
+    __slots__ = ("_branches", "_delayed", "_delays", "_has_turns", "_open", "spared_until", "spares_for_turns", "usage")
 
     def __init__(self, usage: RoundUsage, delays: EvictionDelays, *, delayed: bool = False) -> None:
         self.usage = usage
@@ -48,6 +48,8 @@ class VictimSearch:
         self._branches: dict[tuple[str, FlavorResource, bool], list[Branch]] = {}
         """(group, key, for a min) -> heap of its children that may have a victim, each with how far it was over when
         last seen."""
+        self._open: set[GroupKey] = set()
+        """The leaves that are active, and over their runtime on the key for their grace period."""
         self.spares_for_turns = False
         """Whether some were passed over because only turns put them over their runtime."""
         self.spared_until: list[datetime] = []
@@ -63,7 +65,7 @@ class VictimSearch:
 
         That is its runtime, and what turns of others take from it unless a min needs that back.
         """
-        found = self.usage.planned.over_runtime(group, key)
+        found = self.usage.planned.charges[key].over_runtime(group)
         if not self._has_turns:
             return found
         spared = self.usage.planned.numbers(group, key).spared
@@ -110,8 +112,10 @@ class VictimSearch:
 
     def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:
         leaf_usage = self.usage.leaf(leaf)
-        if leaf_usage.leaf.inactive is not None or not self._grace_is_over(leaf_usage, leaf, key):
-            return None
+        if (leaf, key) not in self._open:
+            if leaf_usage.leaf.inactive is not None or not self._grace_is_over(leaf_usage, leaf, key):
+                return None
+            self._open.add((leaf, key))
         running = self.least_important(leaf_usage, key)
         if running is None:
             return None

@@ -157,7 +157,7 @@ class CycleCache:
                 self._forget(name)
             if name in snapshot.numbers:
                 system = snapshot.numbers.get(SYSTEM, {}) if name == ROOT else {}
-                beyond = () if name == SYSTEM else _beyond(snapshot.numbers[name], system, at_root=name == ROOT)
+                beyond = () if name == SYSTEM else _beyond(snapshot.numbers[name], system)
                 _keep(self._beyond, name, beyond)
             else:
                 self._beyond.pop(name, None)
@@ -211,7 +211,7 @@ class CycleCache:
         (self._by_sort[Sort.UNDECIDED].add if is_undecided else self._by_sort[Sort.UNDECIDED].discard)(name)
         over = (key for key, each in numbers.items() if each.used > each.runtime)
         self.over_since.note(name, tuple(sorted(over)))
-        _keep(self._beyond, name, _beyond(numbers, {}, at_root=False))
+        _keep(self._beyond, name, _beyond(numbers, {}))
 
     def _forget(self, name: str) -> None:
         self._leave_parent(self.leaves.pop(name))
@@ -231,10 +231,9 @@ class CycleCache:
                 del self.waiting[parent]
 
 
-def _beyond(numbers: GroupNumbers, system: GroupNumbers, *, at_root: bool) -> Iterable[FlavorResource]:
+def _beyond(numbers: GroupNumbers, system: GroupNumbers) -> Iterable[FlavorResource]:
     for key, each in numbers.items():
-        limit = min(each.ceiling, each.runtime) if at_root else each.ceiling
-        if each.used - system.get(key, NO_NUMBERS).used > limit:
+        if each.used - system.get(key, NO_NUMBERS).used > each.limit:
             yield key
 
 

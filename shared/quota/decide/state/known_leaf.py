@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
+from shared.quota.decide.recycling_order import RunningInOrder
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments
-from shared.quota.decide.state.leaf_usage import LeafUsage
+from shared.quota.decide.state.leaf_usage import LeafUsage, running_in_order
 from shared.quota.decide.state.steps import LeastNeeds, Steps, compute_steps, has_steps, least_needs
 from shared.quota.measure.group_usage import GroupNumbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -18,6 +19,7 @@ class KnownLeaf:
     __slots__ = (
         "_classes",
         "_could_swap",
+        "_in_order",
         "_large_heads",
         "_least_needs",
         "_steps",
@@ -45,6 +47,9 @@ class KnownLeaf:
         self._least_needs: LeastNeeds | None = None
         self._could_swap: bool | None = None
         self._large_heads: tuple[LargeHead, ...] | None = None
+        self._in_order: RunningInOrder | None = None
+        if previous is not None and previous.leaf.admitted is leaf.admitted:
+            self._in_order = previous._in_order
         if previous is not None and previous.numbers is numbers and previous.leaf.is_alike(leaf):
             self.none_entitled = previous.none_entitled
             self._steps, self._could_swap = previous._steps, previous._could_swap
@@ -86,6 +91,12 @@ class KnownLeaf:
         if self._large_heads is None:
             self._large_heads = tuple(large_heads(self.leaf, self.numbers, self.leaf.eligibility.flavors))
         return self._large_heads
+
+    def in_order(self) -> RunningInOrder:
+        """Return the preemptible workloads that run, in the order of recycling, computed at the first call."""
+        if self._in_order is None:
+            self._in_order = running_in_order(self.leaf.admitted)
+        return self._in_order
 
     @property
     def could_swap(self) -> bool:

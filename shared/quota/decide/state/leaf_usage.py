@@ -3,12 +3,13 @@
 Entitlement and over-runtime are found from these; what is available on the path is found from `usage`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 
 from shared.quota.decide.decisions import LeafSums
-from shared.quota.decide.recycling_order import RecyclingOrder, RunningWorkload, freed_by
+from shared.quota.decide.recycling_order import RecyclingOrder, RunningInOrder, RunningWorkload, freed_by
 from shared.quota.decide.state.usage import GroupPath, Quantities, quantities_of
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
@@ -17,6 +18,7 @@ from shared.quota.model.workload import Flavors, Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 Sums = dict[FlavorResource, Amount]
+GetInOrder = Callable[[], RunningInOrder]
 
 
 class RunningWorkloads:
@@ -25,19 +27,31 @@ class RunningWorkloads:
     `started`: what this cycle has started before it was measured again; admitted in `leaf`, and not evicted.
     """
 
-    __slots__ = ("_admitted", "_freeing", "_leaf", "_lower", "_order", "_unanswered", "evicted_now", "started_now")
+    __slots__ = (
+        "_admitted",
+        "_freeing",
+        "_in_order",
+        "_leaf",
+        "_lower",
+        "_order",
+        "_unanswered",
+        "evicted_now",
+        "started_now",
+    )
 
-    def __init__(self, leaf: LeafSnapshot, started: Collection[WorkloadId]) -> None:
+    def __init__(self, leaf: LeafSnapshot, started: Collection[WorkloadId], in_order: GetInOrder | None) -> None:
         self.evicted_now: set[WorkloadId] = set()
         self.started_now: list[RunningWorkload] = []
         """The preemptible ones."""
         self._leaf = leaf
         self._admitted = leaf.admitted
         if started:
+            in_order = None
             self.started_now = [
                 running_workload(each) for each in leaf.admitted if each.id in started and each.preemptible
             ]
             self._admitted = tuple(each for each in leaf.admitted if each.id not in started)
+        self._in_order = in_order or partial(running_in_order, self._admitted)
         self._order: RecyclingOrder | None = None
         self._freeing: RecyclingOrder | None = None
         self._unanswered: tuple[Workload, ...] | None = None
@@ -49,18 +63,16 @@ class RunningWorkloads:
         Workloads of one priority that started at the same moment are in the reverse of the queue's order.
         """
         if self._order is None:
-            last_queued_first = (running_workload(each) for each in reversed(self._admitted) if each.preemptible)
-            running = sorted(last_queued_first, key=lambda each: each.rank)
-            self._order = RecyclingOrder(running, self.evicted_now, now, self._leaf.reclaim.exempt_after_start)
+            self._order = RecyclingOrder(self._in_order(), self.evicted_now, now, self._leaf.reclaim.exempt_after_start)
         return self._order
 
     def freeing(self, now: datetime) -> RecyclingOrder:
         """Return the same order, for each key with those alone whose eviction leaves others something of it."""
         if self._freeing is None:
-            order = self._freeing = self.order(now)
-            if any(each.workload.on_closed_nodes for each in order.running):
-                exempt, freed = self._leaf.reclaim.exempt_after_start, [freed_by(each) for each in order.running]
-                self._freeing = RecyclingOrder(order.running, self.evicted_now, now, exempt, freed)
+            self._freeing, in_order = self.order(now), self._in_order()
+            if any(each.workload.on_closed_nodes for each in in_order.running):
+                exempt, freed = self._leaf.reclaim.exempt_after_start, [freed_by(each) for each in in_order.running]
+                self._freeing = RecyclingOrder(in_order, self.evicted_now, now, exempt, freed)
         return self._freeing
 
     @property
@@ -114,7 +126,14 @@ class LeafUsage:
 
     __slots__ = ("_numbers", "claimed", "leaf", "name", "non_preemptible", "path", "running", "touched", "used")
 
-    def __init__(self, leaf: LeafSnapshot, numbers: GroupNumbers, started: Collection[WorkloadId] = ()) -> None:
+    def __init__(
+        self,
+        leaf: LeafSnapshot,
+        numbers: GroupNumbers,
+        started: Collection[WorkloadId] = (),
+        in_order: GetInOrder | None = None,
+    ) -> None:
+        """`started`: what this cycle has started; `in_order` gives the preemptible workloads that run in `leaf`."""
         self.leaf = leaf
         self.name = leaf.group.name
         self.path: GroupPath = leaf.path
@@ -124,7 +143,7 @@ class LeafUsage:
         """Reserved for its own pending workloads: claims, and delayed reservations."""
         self.non_preemptible: Sums = {key: each.non_preemptible for key, each in numbers.items()}
         """The part of used and claimed that is not preemptible."""
-        self.running = RunningWorkloads(leaf, started)
+        self.running = RunningWorkloads(leaf, started, in_order)
         self.touched = False
         """Whether this cycle has changed anything here."""
         self._numbers = numbers
@@ -211,6 +230,11 @@ class LeafUsage:
 def running_workload(workload: Workload) -> RunningWorkload:
     """Return the running workload with its quantities and start."""
     return RunningWorkload(workload, quantities_of(workload, flavors_of(workload)), started(workload), workload.id)
+
+
+def running_in_order(admitted: Sequence[Workload]) -> RunningInOrder:
+    """Return the preemptible ones of these; of one rank, in the reverse of the queue's order."""
+    return RunningInOrder(running_workload(each) for each in reversed(admitted) if each.preemptible)
 
 
 def started(workload: Workload) -> datetime:

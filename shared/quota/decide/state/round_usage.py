@@ -8,14 +8,16 @@ capacity that this cycle's victims still hold:
 * `planned` is `after_evictions` with this cycle's plan: without its victims, with its preemptors.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from shared.quota.decide.decisions import Start
 from shared.quota.decide.recycling_order import RunningWorkload
+from shared.quota.decide.state.known_leaf import KnownLeaf
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
-from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits, quantities_of
+from shared.quota.decide.state.usage import FrozenNumbers, GroupPath, Quantities, Usage, quantities_of
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
 from shared.quota.model.workload import Workload, WorkloadId
@@ -26,9 +28,10 @@ class RoundUsage:
     """The usage views of one round, its leaves' sums, and the workloads that it has started."""
 
     __slots__ = (
+        "_gone",
+        "_known",
         "_leaf_usages",
         "_not_evicted",
-        "_usages",
         "_views",
         "after_evictions",
         "current",
@@ -37,22 +40,28 @@ class RoundUsage:
         "started",
         "starts",
         "used",
-        "used_planned",
     )
 
-    def __init__(self, snapshot: Snapshot, evicting: Iterable[str], taken_over: TakenOver = FIRST_ROUND) -> None:
-        """`evicting`: the leaves in which workloads are being evicted."""
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        evicting: Iterable[str],
+        taken_over: TakenOver = FIRST_ROUND,
+        known: Mapping[str, KnownLeaf] = MappingProxyType({}),
+    ) -> None:
+        """`evicting`: the leaves in which workloads are being evicted; `known`: leaf -> the record kept of it."""
         self.snapshot = snapshot
-        limits, evicting = UsageLimits(snapshot.numbers), tuple(evicting)
-        self.current = Usage(limits)
+        self._known = known
+        numbers, evicting = FrozenNumbers(snapshot.numbers), tuple(evicting)
+        self.current = Usage(numbers)
         under_way = snapshot.claims or evicting
-        self.after_evictions = Usage(limits) if under_way else self.current
-        self.planned = Usage(limits)
-        self._usages = (self.current, self.after_evictions, self.planned) if under_way else (self.current, self.planned)
-        self._views = UsageViews(self._usages)
+        self.after_evictions = Usage(numbers) if under_way else self.current
+        self.planned = Usage(numbers)
+        others = (self.after_evictions,) if under_way else ()
+        self._views = UsageViews((self.current, *others, self.planned))
         self.used = UsedSums(snapshot.numbers)
-        self.used_planned = UsedSums(snapshot.numbers)
-        """Without what is being evicted, or is planned to be."""
+        self._gone = UsedSums({})
+        """The part of `used` that is being evicted, or is planned to be."""
         self.starts: list[Start] = []
         self.started: set[WorkloadId] = set(taken_over.started)
         """Ids of all workloads started in this cycle, in this round and the rounds before it."""
@@ -67,7 +76,7 @@ class RoundUsage:
                 quantities = quantities_of(workload, flavors_of(workload))
                 self.after_evictions.end(leaf.path, quantities, workload)
                 self.planned.end(leaf.path, quantities, workload)
-                self.used_planned.remove(leaf.path, quantities)
+                self._gone.add(leaf.path, quantities)
 
     @property
     def now(self) -> datetime:
@@ -78,8 +87,10 @@ class RoundUsage:
         """Return the usage of that leaf, made at the first call."""
         found = self._leaf_usages.get(name)
         if found is None:
+            leaf, known = self.snapshot.leaves[name], self._known.get(name)
+            in_order = known.in_order if known is not None and known.leaf is leaf else None
             found = self._leaf_usages[name] = LeafUsage(
-                self.snapshot.leaves[name], self.snapshot.numbers[name], self._not_evicted.get(name, ())
+                leaf, self.snapshot.numbers[name], self._not_evicted.get(name, ()), in_order
             )
         return found
 
@@ -93,6 +104,10 @@ class RoundUsage:
         """Leaves in which this round has changed something so far."""
         return {name: each for name, each in self._leaf_usages.items() if each.touched}
 
+    def used_planned(self, group: str, key: FlavorResource) -> Amount:
+        """Return what the admitted workloads of the subtree request, without those evicted, or planned to be."""
+        return self.used.used(group, key) - self._gone.used(group, key)
+
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the group at the start of `path` can still take in every view."""
         return self._views.available(path, key)
@@ -104,10 +119,9 @@ class RoundUsage:
     def start(self, leaf_usage: LeafUsage, start: Start) -> None:
         """Admit a workload: it counts in every view from now on."""
         quantities = quantities_of(start.workload, start.flavors)
-        for usage in self._usages:
+        for usage in self._views.usages:
             usage.add(leaf_usage.path, quantities)
         self.used.add(leaf_usage.path, quantities)
-        self.used_planned.add(leaf_usage.path, quantities)
         leaf_usage.start(quantities, start.workload, self.now)
         self.starts.append(start)
         self.started.add(start.workload.id)
@@ -135,11 +149,27 @@ class RoundUsage:
     def evict(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Count a running workload as evicted: `planned` is without it."""
         self.planned.end(leaf_usage.path, running.quantities, running.workload)
-        self.used_planned.remove(leaf_usage.path, running.quantities)
+        self._gone.add(leaf_usage.path, running.quantities)
         leaf_usage.evict(running)
 
     def restore(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
         """Undo `evict`."""
         self.planned.resume(leaf_usage.path, running.quantities, running.workload)
-        self.used_planned.add(leaf_usage.path, running.quantities)
+        self._gone.remove(leaf_usage.path, running.quantities)
         leaf_usage.restore(running)
+
+    def restore_all(self, evicted: Iterable[tuple[LeafUsage, RunningWorkload]]) -> None:
+        """Undo `evict` for all of these; what those of one leaf use is added up first, for there can be thousands."""
+        sums: dict[LeafUsage, dict[FlavorResource, Amount]] = {}
+        for leaf_usage, running in evicted:
+            if running.workload.on_closed_nodes:
+                self.restore(leaf_usage, running)
+                continue
+            own = sums.setdefault(leaf_usage, {})
+            for key, amount in running.quantities:
+                own[key] = own.get(key, 0) + amount
+            leaf_usage.restore(running)
+        for leaf_usage, amounts in sums.items():
+            quantities = tuple(amounts.items())
+            self.planned.add(leaf_usage.path, quantities)
+            self._gone.remove(leaf_usage.path, quantities)

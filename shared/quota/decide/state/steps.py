@@ -17,7 +17,7 @@ from shared.api.durations import later
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, FlavorChoice, borrowing_order
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import Keys, Quantities, kept_for, margin_of
+from shared.quota.decide.state.usage import Keys, Quantities
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
@@ -99,8 +99,8 @@ class _Limits(NamedTuple):
 
 def _limits(numbers: Numbers) -> _Limits:
     return _Limits(
-        margin_of(numbers),
-        kept_for(numbers),
+        numbers.ceiling - numbers.charge,
+        numbers.kept_idle,
         numbers.effective_min - numbers.used,
         numbers.effective_min - numbers.non_preemptible,
     )
@@ -204,7 +204,7 @@ def merge_steps(by_leaf: Mapping[str, Steps]) -> StepsBelow:
 
 def least_needs(classes: EquivalenceClasses, numbers: GroupNumbers) -> LeastNeeds:
     """Return the least that any workload of this leaf needs below the leaf's parent, also of those held back."""
-    kept = {key: kept_for(each) for key, each in numbers.items()}
+    kept = {key: each.kept_idle for key, each in numbers.items()}
     return [
         StepsOfKeys(keys, tuple([max(0, each - kept.get(key, 0)) for key, each in zip(keys, amounts, strict=True)]))
         for keys, amounts in classes.known.smallest.items()

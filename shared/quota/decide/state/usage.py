@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-import msgspec
-
 from shared.api.names import MAIN_POD_SET
 from shared.quota.decide.decisions import Charges
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
@@ -51,75 +49,41 @@ def _quantities(request: Mapping[str, Amount], own: ResourceFlavors) -> Quantiti
     return tuple([(key_of(own[each], each), request[each]) for each in sorted(own) if request.get(each)])
 
 
-def margin_of(numbers: Numbers) -> Amount:
-    """Return what is left of a group up to its ceiling, as measured."""
-    return numbers.ceiling - numbers.charge
+class _NumbersOfKey(dict[str, Numbers]):
+    """group -> its frozen numbers for one key, looked up in the snapshot when first requested."""
 
-
-def kept_for(numbers: Numbers) -> Amount:
-    """Return what a group's guarantee keeps of what it does not use: to the group it need not be available above."""
-    return max(0, min(numbers.guarantee, numbers.runtime) - numbers.charge)
-
-
-class FrozenUsage(msgspec.Struct, frozen=True, gc=False):
-    """The numbers of one group and key that do not change during a cycle."""
-
-    charge: Amount
-    """At the start of the cycle."""
-    limit: Amount
-    """The most that charge can be: the ceiling; at root also the runtime."""
-    kept: Amount
-    """What the group costs its parent even while idle: min(guarantee, runtime)."""
-    own: Amount
-    """What it may use before it is over its runtime: that, and what turns of others take from it."""
-
-
-class _FrozenByGroup(dict[str, FrozenUsage]):
-    """The frozen numbers of one key, read from the snapshot once for each group."""
-
-    __slots__ = ("_key", "_numbers")
+    __slots__ = ("_by_group", "_key")
 
     def __init__(self, numbers: Mapping[str, GroupNumbers], key: FlavorResource) -> None:
-        self._numbers = numbers
+        self._by_group = numbers
         self._key = key
 
-    def __missing__(self, group: str) -> FrozenUsage:
-        numbers = self._numbers.get(group, {}).get(self._key, NO_NUMBERS)
-        limit = min(numbers.ceiling, numbers.runtime) if group == ROOT else numbers.ceiling
-        found = self[group] = FrozenUsage(
-            numbers.charge, limit, min(numbers.guarantee, numbers.runtime), numbers.runtime + numbers.spared
-        )
+    def __missing__(self, group: str) -> Numbers:
+        found = self[group] = self._by_group.get(group, {}).get(self._key, NO_NUMBERS)
         return found
 
 
-class UsageLimits:
-    """The frozen numbers under all usage views of one cycle."""
+class FrozenNumbers(dict[FlavorResource, _NumbersOfKey]):
+    """key -> the frozen numbers of all groups, under all usage views of one cycle."""
 
-    __slots__ = ("_by_key", "_numbers")
+    __slots__ = ("_by_group",)
 
     def __init__(self, numbers: Mapping[str, GroupNumbers]) -> None:
-        self._numbers = numbers
-        self._by_key: dict[FlavorResource, _FrozenByGroup] = {}
+        self._by_group = numbers
 
-    def numbers(self, group: str, key: FlavorResource) -> Numbers:
-        """Return the frozen numbers; all zero for a key that the group neither covers nor uses."""
-        return self._numbers.get(group, {}).get(key, NO_NUMBERS)
-
-    def of(self, key: FlavorResource) -> Mapping[str, FrozenUsage]:
-        """Charge, limit and the guarantee kept, of every group."""
-        found = self._by_key.get(key)
-        if found is None:
-            found = self._by_key[key] = _FrozenByGroup(self._numbers, key)
+    def __missing__(self, key: FlavorResource) -> _NumbersOfKey:
+        found = self[key] = _NumbersOfKey(self._by_group, key)
         return found
 
 
 class KeyCharges:
     """One key of a usage view: the charges of all groups."""
 
-    __slots__ = ("_frozen", "changed", "changes")
+    __slots__ = ("changed", "changes", "numbers")
 
-    def __init__(self, frozen: Mapping[str, FrozenUsage]) -> None:
-        self._frozen = frozen
+    def __init__(self, numbers: Mapping[str, Numbers]) -> None:
+        self.numbers = numbers
+        """group -> its frozen numbers; all zero for one that neither covers nor uses the key."""
         self.changed: dict[str, Amount] = {}
         """The charges that differ from the frozen numbers, or have done so."""
         self.changes = 0
@@ -128,20 +92,20 @@ class KeyCharges:
     def charge(self, group: str) -> Amount:
         """Return what the group costs its parent now."""
         found = self.changed.get(group)
-        return self._frozen[group].charge if found is None else found
+        return self.numbers[group].charge if found is None else found
 
     def over_runtime(self, group: str) -> Amount:
         """Return by how much the charge is above the runtime; negative below it."""
-        frozen = self._frozen[group]
-        return self.changed.get(group, frozen.charge) - frozen.own
+        own = self.numbers[group]
+        return self.changed.get(group, own.charge) - own.runtime - own.spared
 
     def shift(self, path: GroupPath, amount: Amount) -> None:
         """Charge `amount` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         self.changes += 1
         changed = self.changed
         for group in path:
-            frozen = self._frozen[group]
-            kept, before = frozen.kept, changed.get(group, frozen.charge)
+            own = self.numbers[group]
+            kept, before = own.idle_charge, changed.get(group, own.charge)
             after = changed[group] = before + amount
             amount += (kept - after if kept > after else 0) - (kept - before if kept > before else 0)
             if not amount:
@@ -153,72 +117,78 @@ class KeyCharges:
         On the way down from root: what is available above, and what is kept for the group, but not more than is left
         up to its limit; negative if some limit on the path is already exceeded.
         """
-        changed, frozen, room = self.changed, self._frozen, MAX_AMOUNT
+        changed, numbers, room = self.changed, self.numbers, MAX_AMOUNT
         for group in reversed(path):
-            own = frozen[group]
+            own = numbers[group]
             charge = changed.get(group, own.charge)
             margin = own.limit - charge
             if margin < 0:
                 return NOTHING_AVAILABLE
-            if own.kept > charge:
-                room += own.kept - charge
+            if own.idle_charge > charge:
+                room += own.idle_charge - charge
             if margin < room:  # noqa: PLR1730 - `min` costs as much as the rest of the loop, and this runs most
                 room = margin
         return room
 
 
+class _ChargesByKey(dict[FlavorResource, KeyCharges]):
+    """key -> the charges of all groups, made when first requested."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: FrozenNumbers) -> None:
+        self._numbers = numbers
+
+    def __missing__(self, key: FlavorResource) -> KeyCharges:
+        found = self[key] = KeyCharges(self._numbers[key])
+        return found
+
+
 class Usage:
     """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_by_key", "_limits")
+    __slots__ = ("_numbers", "charges")
 
-    def __init__(self, limits: UsageLimits) -> None:
-        self._limits = limits
-        self._by_key: dict[FlavorResource, KeyCharges] = {}
-
-    def charges(self, key: FlavorResource) -> KeyCharges:
-        """Return the charges of one key."""
-        found = self._by_key.get(key)
-        if found is None:
-            found = self._by_key[key] = KeyCharges(self._limits.of(key))
-        return found
+    def __init__(self, numbers: FrozenNumbers) -> None:
+        self._numbers = numbers
+        self.charges = _ChargesByKey(numbers)
 
     def numbers(self, group: str, key: FlavorResource) -> Numbers:
         """Return the frozen numbers; all zero for a key that the group neither covers nor uses."""
-        return self._limits.numbers(group, key)
+        return self._numbers[key][group]
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
         """Return what the group costs its parent now, in this view."""
-        return self.charges(key).charge(group)
+        return self.charges[key].charge(group)
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
         """Return the most that charge can be: the ceiling; at root also the runtime."""
-        return self._limits.of(key)[group].limit
+        return self._numbers[key][group].limit
 
     @property
     def changed(self) -> Charges:
         """The charges that differ from the frozen numbers, or have done so."""
         return MappingProxyType(
-            {(group, key): charge for key, each in self._by_key.items() for group, charge in each.changed.items()}
+            {(group, key): charge for key, each in self.charges.items() for group, charge in each.changed.items()}
         )
 
     @classmethod
-    def of(cls, limits: UsageLimits, changed: Charges) -> "Usage":
+    def of(cls, numbers: FrozenNumbers, changed: Charges) -> "Usage":
         """Return a view with these charges over the frozen numbers."""
-        usage = cls(limits)
+        usage = cls(numbers)
         for (group, key), charge in changed.items():
-            usage.charges(key).changed[group] = charge
+            usage.charges[key].changed[group] = charge
         return usage
 
     def add(self, path: GroupPath, quantities: Quantities) -> None:
         """Charge `quantities` to the leaf at the start of `path`, and to its ancestors while their charges change."""
         for key, amount in quantities:
-            self.charges(key).shift(path, amount)
+            self.charges[key].shift(path, amount)
 
     def remove(self, path: GroupPath, quantities: Quantities) -> None:
         """Undo `add`."""
         for key, amount in quantities:
-            self.charges(key).shift(path, -amount)
+            self.charges[key].shift(path, -amount)
 
     def end(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
         """Take out what a workload uses, and from root what capacity loses with it."""
@@ -234,7 +204,7 @@ class Usage:
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the leaf can still take; negative if a limit on its path is exceeded."""
-        return self.charges(key).available(path)
+        return self.charges[key].available(path)
 
     def fits(self, path: GroupPath, quantities: Quantities) -> bool:
         """Return whether the leaf can take all of `quantities` within every limit on its path, on these keys only."""
@@ -250,4 +220,4 @@ class Usage:
 
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
         """Return by how much the charge is above the runtime; negative below it."""
-        return self.charges(key).over_runtime(group)
+        return self.charges[key].over_runtime(group)

@@ -13,13 +13,13 @@ from shared.resources import Amount, FlavorResource
 class UsageViews(dict[FlavorResource, tuple[KeyCharges, ...]]):
     """key -> its charges in each of the usage views of one cycle: what fits must fit all of them."""
 
-    __slots__ = ("_usages",)
+    __slots__ = ("usages",)
 
     def __init__(self, usages: tuple[Usage, ...]) -> None:
-        self._usages = usages
+        self.usages = usages
 
     def __missing__(self, key: FlavorResource) -> tuple[KeyCharges, ...]:
-        found = self[key] = tuple([usage.charges(key) for usage in self._usages])
+        found = self[key] = tuple([usage.charges[key] for usage in self.usages])
         return found
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:

@@ -2,6 +2,7 @@
 
 from shared.quota.measure.group_usage import Numbers
 from shared.quota.model.limits import Limits
+from shared.quota.model.tree import ROOT
 from shared.resources import Amount
 
 
@@ -44,15 +45,17 @@ class GroupDraft:
 
     def previous_contribution(self) -> Amount:
         """Return what it cost its parent."""
-        return max(min(self.previous.guarantee, self.previous.runtime), self.previous.charge)
+        return max(self.previous.idle_charge, self.previous.charge)
 
     def numbers(self, effective_min: Amount) -> Numbers:
         """Return the finished numbers."""
+        ceiling = self.limits.ceiling
         return Numbers(
             min=self.limits.min,
             effective_min=effective_min,
             guarantee=self.limits.guarantee,
-            ceiling=self.limits.ceiling,
+            ceiling=ceiling,
+            limit=min(ceiling, self.runtime) if self.name == ROOT else ceiling,
             weight=self.limits.weight,
             request=self.request,
             used=self.used,
@@ -60,6 +63,7 @@ class GroupDraft:
             kept=self.kept,
             kept_below=self.kept_below,
             charge=self.charge,
+            idle_charge=min(self.limits.guarantee, self.runtime),
             demand=self.demand,
             runtime=self.runtime,
             waiting_since=self.waiting_since,

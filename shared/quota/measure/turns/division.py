@@ -44,7 +44,8 @@ def numbers_with_turns(
 
 def _with_runtime(numbers: Numbers, runtime: Amount | None, need: Amount) -> Numbers:
     own = numbers.runtime if runtime is None else runtime
-    return replace(numbers, runtime=own, spared=max(numbers.runtime, own, need) - own)
+    spared = max(numbers.runtime, own, need) - own
+    return replace(numbers, runtime=own, idle_charge=min(numbers.guarantee, own), spared=spared)
 
 
 def _runtimes(

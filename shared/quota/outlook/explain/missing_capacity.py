@@ -10,7 +10,7 @@ added. While less is there than unmanaged pods use, the first of what is added i
 from collections.abc import Callable
 from typing import Final
 
-from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
+from shared.quota.decide.state.usage import FrozenNumbers, GroupPath, Quantities, Usage
 from shared.quota.measure.group_usage import NO_NUMBERS
 from shared.quota.measure.groups.more_capacity import MoreCapacity
 from shared.quota.measure.snapshot import Snapshot
@@ -41,13 +41,13 @@ class LocalShortages:
 class MissingCapacity:
     """The answers for one snapshot; what more capacity means is computed once, for a few amounts."""
 
-    __slots__ = ("_limits", "_measured", "_shared", "_snapshot", "_usages")
+    __slots__ = ("_measured", "_numbers", "_shared", "_snapshot", "_usages")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._shared: dict[FlavorResource, Amount] = {}
         self._measured: dict[tuple[FlavorResource, Amount], MoreCapacity] = {}
-        self._limits: dict[MoreCapacity, UsageLimits] = {}
+        self._numbers: dict[MoreCapacity, FrozenNumbers] = {}
         self._usages: dict[tuple[Usage, MoreCapacity], Usage] = {}
 
     def on_path(self, usage: Usage, path: GroupPath, quantities: Quantities) -> Shortage | None:
@@ -121,7 +121,7 @@ class MissingCapacity:
         if (key, by) not in self._measured:
             if len(self._measured) >= _KEPT:
                 self._measured.clear()
-                self._limits.clear()
+                self._numbers.clear()
                 self._usages.clear()
             self._measured[key, by] = self._snapshot.with_more(key, by)
         return self._measured[key, by]
@@ -131,9 +131,9 @@ class MissingCapacity:
         known = self._usages.get((usage, more))
         if known is not None:
             return known
-        if more not in self._limits:
-            self._limits[more] = UsageLimits(self._snapshot.numbers_with(more))
-        later = self._usages[usage, more] = Usage(self._limits[more])
+        if more not in self._numbers:
+            self._numbers[more] = FrozenNumbers(self._snapshot.numbers_with(more))
+        later = self._usages[usage, more] = Usage(self._numbers[more])
         for name, leaf in self._snapshot.leaves.items():
             change = usage.charge(name, more.key) - later.charge(name, more.key)
             if change:

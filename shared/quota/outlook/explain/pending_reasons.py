@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from shared.quota.decide.decisions import Plan, WaitExplanation, WaitReason
 from shared.quota.decide.state.flavor_assignment import Assignments, assignments_of, without_flavors
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import GroupPath, Quantities, Usage, UsageLimits
+from shared.quota.decide.state.usage import FrozenNumbers, GroupPath, Quantities, Usage
 from shared.quota.measure.idle_guarantees import IdleGuarantee, idle_guarantees
 from shared.quota.measure.snapshot import LeafSnapshot, Snapshot
 from shared.quota.model.budgets.in_force import stop_reason
@@ -48,10 +48,10 @@ class PendingReasons:
         self._end = plan.end
         self._snapshot = plan.end.snapshot
         self._missing = MissingCapacity(self._snapshot) if missing is None else missing
-        limits = UsageLimits(self._snapshot.numbers)
-        self._current = Usage.of(limits, plan.end.current)
-        self._after_evictions = Usage.of(limits, plan.end.after_evictions)
-        self._planned = Usage.of(limits, plan.end.planned)
+        numbers = FrozenNumbers(self._snapshot.numbers)
+        self._current = Usage.of(numbers, plan.end.current)
+        self._after_evictions = Usage.of(numbers, plan.end.after_evictions)
+        self._planned = Usage.of(numbers, plan.end.planned)
         self._started = {start.workload.id for start in plan.starts}
         self._turns = TurnSentences(self._snapshot)
         self._first_waits: dict[str, _FirstWaits] = {}

@@ -108,12 +108,14 @@ def test_every_number_of_one_group_has_its_expected_value() -> None:
         effective_min=8,
         guarantee=2,
         ceiling=10,
+        limit=10,
         weight=3,
         request=10,
         used=6,
         non_preemptible=3,
         kept=8,
         charge=6,
+        idle_charge=2,
         demand=10,
         runtime=10,
         waiting_since=NOW,
@@ -256,7 +258,7 @@ def test_group_with_an_entry_without_capacity_gets_nothing() -> None:
 def test_empty_tree_has_a_root() -> None:
     snapshot = measured("root 10")
     assert snapshot.numbers == {
-        "root": {KEY: Numbers(effective_min=10, ceiling=10, weight=10, runtime=10)},
+        "root": {KEY: Numbers(effective_min=10, ceiling=10, limit=10, weight=10, runtime=10)},
     }
     assert measured("root 10\n system").numbers["system"] == {}
     assert dict(snapshot.leaves) == {}

@@ -52,14 +52,15 @@ def give_notice(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, leaves
     notices: list[Notice] = []
     early = _early(usage, evictions)
     while early:
-        for victim in early:
+        moments = set[datetime]()
+        for victim, at in early:
             if victim.id not in told:
                 told.add(victim.id)
-                at = evict_at(victim, usage.now)
-                waits.wake(at)
+                moments.add(at)
                 if at > usage.now and victim.workload.notice is None:
                     notices.append(_notice(victim, at))
-        told |= _postpone(usage, evictions, waits, early)
+        waits.wake(*moments)
+        told |= _postpone(usage, evictions, waits, [victim for victim, _ in early])
         fill_back(usage, evictions)
         early = _early(usage, evictions)
     told.update(each.id for each in (*evictions.forced, *evictions.victims))
@@ -95,11 +96,13 @@ def evict_at(victim: Victim, now: datetime) -> datetime:
 
 def is_early(victim: Victim, now: datetime) -> bool:
     """Return whether this victim cannot go in this cycle."""
-    return not (victim.workload.is_answered and _owes(victim)) or evict_at(victim, now) > now
+    return evict_at(victim, now) > now or not _is_sure(victim)
 
 
-def _owes(victim: Victim) -> bool:
-    """Return whether its leaf is over its runtime without the starts that are not answered, if that matters."""
+def _is_sure(victim: Victim) -> bool:
+    """Return whether its start is answered and, if it must be, its leaf is over runtime without those that are not."""
+    if not victim.workload.is_answered:
+        return False
     leaf_usage, key = victim.leaf_usage, victim.key
     if key is None or victim.rule not in OWED or not leaf_usage.running.unanswered:
         return True
@@ -112,8 +115,10 @@ def _use(key: FlavorResource, work: Iterable[Workload]) -> Amount:
     return sum(amount for each in work for used, amount in quantities_of(each, flavors_of(each)) if used == key)
 
 
-def _early(usage: RoundUsage, evictions: EvictionPlan) -> list[Victim]:
-    return [each for each in (*evictions.forced, *evictions.victims) if is_early(each, usage.now)]
+def _early(usage: RoundUsage, evictions: EvictionPlan) -> list[tuple[Victim, datetime]]:
+    """Return the victims that cannot go in this cycle, and when the notice of each has lasted long enough."""
+    found = ((each, evict_at(each, usage.now)) for each in (*evictions.forced, *evictions.victims))
+    return [(victim, at) for victim, at in found if at > usage.now or not _is_sure(victim)]
 
 
 def _postpone(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, early: list[Victim]) -> set[WorkloadId]:

@@ -6,7 +6,7 @@ See docs/specification.md §3.3 and §6.2.
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.quota.decide.state.usage import Usage, UsageLimits
+from shared.quota.decide.state.usage import FrozenNumbers, Usage
 from shared.quota.measure.group_usage import Numbers
 from shared.resources import FlavorResource
 from tests.trees import KEY
@@ -38,7 +38,12 @@ def usages(draw: st.DrawFn) -> Made:
     for group, by_key in numbers.items():
         old = by_key[KEY]
         by_key[KEY] = Numbers(
-            ceiling=old.ceiling, guarantee=old.guarantee, runtime=old.runtime, charge=charge_of(group, used, numbers)
+            ceiling=old.ceiling,
+            limit=min(old.ceiling, old.runtime) if group == "root" else old.ceiling,
+            guarantee=old.guarantee,
+            runtime=old.runtime,
+            idle_charge=min(old.guarantee, old.runtime),
+            charge=charge_of(group, used, numbers),
         )
     return used, numbers
 
@@ -46,7 +51,7 @@ def usages(draw: st.DrawFn) -> Made:
 @given(usages(), st.lists(st.tuples(st.sampled_from(sorted(PATHS)), small), max_size=6))
 def test_charges_match_the_formula_after_any_changes(made: Made, changes: list[tuple[str, int]]) -> None:
     used, numbers = made
-    usage = Usage(UsageLimits(numbers))
+    usage = Usage(FrozenNumbers(numbers))
     for leaf, amount in changes:
         usage.add(PATHS[leaf], ((KEY, amount),))
         used[leaf] += amount
@@ -59,7 +64,7 @@ def test_charges_match_the_formula_after_any_changes(made: Made, changes: list[t
 @settings(max_examples=300)
 def test_workload_fits_exactly_when_every_limit_on_its_path_holds(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
-    usage, quantities = Usage(UsageLimits(numbers)), ((KEY, amount),)
+    usage, quantities = Usage(FrozenNumbers(numbers)), ((KEY, amount),)
     fits = usage.fits(PATHS[leaf], quantities)
     usage.add(PATHS[leaf], quantities)
     assert fits == all(usage.excess(group, KEY) <= 0 for group in PATHS[leaf])
@@ -69,7 +74,7 @@ def test_workload_fits_exactly_when_every_limit_on_its_path_holds(made: Made, le
 @given(usages(), st.sampled_from(sorted(PATHS)), small)
 def test_remove_reverts_add(made: Made, leaf: str, amount: int) -> None:
     _, numbers = made
-    usage = Usage(UsageLimits(numbers))
+    usage = Usage(FrozenNumbers(numbers))
     usage.add(PATHS[leaf], ((KEY, amount),))
     usage.remove(PATHS[leaf], ((KEY, amount),))
     assert {group: usage.charge(group, KEY) for group in numbers} == {
