@@ -177,8 +177,8 @@ def _next_victim(search: VictimSearch, preemptor: Preemptor, key: FlavorResource
         if search.excess(group, key) > 0:
             if below is None:
                 return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key)
-            planned = search.usage.planned
-            is_min = planned.charge(below, key) <= planned.numbers(below, key).min
+            planned = search.usage.planned.charges[key]
+            is_min = planned.charge(below) <= planned.numbers[below].min
             return search.in_branches(group, below, key, for_min=is_min)
         below = group
     return None

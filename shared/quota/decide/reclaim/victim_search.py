@@ -68,7 +68,7 @@ class VictimSearch:
         found = self.usage.planned.charges[key].over_runtime(group)
         if not self._has_turns:
             return found
-        spared = self.usage.planned.numbers(group, key).spared
+        spared = self.usage.planned.charges[key].numbers[group].spared
         if self._delayed or for_min:
             return found + spared
         self.spares_for_turns = self.spares_for_turns or found <= 0 < found + spared
@@ -107,7 +107,7 @@ class VictimSearch:
         excess = self.excess(child, key, for_min=for_min)
         if excess <= 0:
             return None
-        weight = self.usage.planned.numbers(child, key).weight
+        weight = self.usage.planned.charges[key].numbers[child].weight
         return (weight > 0, -(excess << EXACT) // weight if weight else 0, child)
 
     def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:

@@ -147,15 +147,10 @@ class _ChargesByKey(dict[FlavorResource, KeyCharges]):
 class Usage:
     """Charges of all groups, and how much more each leaf can take before a limit on its path is exceeded."""
 
-    __slots__ = ("_numbers", "charges")
+    __slots__ = ("charges",)
 
     def __init__(self, numbers: FrozenNumbers) -> None:
-        self._numbers = numbers
         self.charges = _ChargesByKey(numbers)
-
-    def numbers(self, group: str, key: FlavorResource) -> Numbers:
-        """Return the frozen numbers; all zero for a key that the group neither covers nor uses."""
-        return self._numbers[key][group]
 
     def charge(self, group: str, key: FlavorResource) -> Amount:
         """Return what the group costs its parent now, in this view."""
@@ -163,7 +158,7 @@ class Usage:
 
     def limit(self, group: str, key: FlavorResource) -> Amount:
         """Return the most that charge can be: the ceiling; at root also the runtime."""
-        return self._numbers[key][group].limit
+        return self.charges[key].numbers[group].limit
 
     @property
     def changed(self) -> Charges:

@@ -132,7 +132,7 @@ def _kept_by_its_groups(usage: RoundUsage, leaf: LeafUsage, key: FlavorResource,
 def _stays_within_min(usage: RoundUsage, group: str, key: FlavorResource, workload: Workload) -> bool:
     """Return whether the group would be within its min with the workload: then turns keep nothing from it."""
     charge = usage.planned.charge(group, key) + workload.request.get(key.resource, 0)
-    return charge <= usage.planned.numbers(group, key).min
+    return charge <= usage.planned.charges[key].numbers[group].min
 
 
 def _victim(running: RunningWorkload, leaf: LeafUsage, key: FlavorResource, *, is_own: bool) -> Victim:

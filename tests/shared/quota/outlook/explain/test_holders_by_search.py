@@ -28,7 +28,7 @@ def waits_and_keys(snapshot: Snapshot) -> Iterator[tuple[Workload, FlavorResourc
 def is_within_min(usage: RoundUsage, group: str, key: FlavorResource, workload: Workload) -> bool:
     """Whether a min needs the room: then what turns keep for others is no reason to stay."""
     asked = workload.request.get(key.resource, 0)
-    return usage.planned.charge(group, key) + asked <= usage.planned.numbers(group, key).min
+    return usage.planned.charge(group, key) + asked <= usage.planned.charges[key].numbers[group].min
 
 
 def searched(usage: RoundUsage, workload: Workload, key: FlavorResource) -> list[Workload | None]:
