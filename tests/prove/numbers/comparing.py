@@ -112,6 +112,10 @@ def _of_group(name: str, own: Numbers, need: Amount) -> Iterator[str]:
         yield f"runtime {own.runtime} is above {own.ceiling}, guarantee {own.guarantee}, kept {own.non_preemptible}"
     if name != ROOT and own.runtime > max(own.demand, own.non_preemptible, need):
         yield f"runtime {own.runtime} is above demand {own.demand} and held {own.non_preemptible}"
+    if own.idle_charge != min(own.guarantee, own.runtime):
+        yield f"costs {own.idle_charge} while idle, with guarantee {own.guarantee} and runtime {own.runtime}"
+    if own.limit != (min(own.ceiling, own.runtime) if name == ROOT else own.ceiling):
+        yield f"limit {own.limit}, with ceiling {own.ceiling} and runtime {own.runtime}"
 
 
 def _of_division(own: Numbers, below: Mapping[str, Numbers]) -> Iterator[str]:

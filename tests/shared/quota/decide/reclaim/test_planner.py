@@ -7,10 +7,12 @@ import pytest
 from shared.quota.model.flavor import Flavor
 from shared.quota.model.workload import Claim, Workload
 from shared.quota.outlook.simulate.run import run
+from shared.resources import FlavorResource
 from tests.builders import NOW, after, evicting, in_main, pending, running
 from tests.shared.quota.decide.plan_words import decide, evictions, given, started_and_evicted, waits
 from tests.trees import KEY
 
+CPU = FlavorResource("default", "cpu")
 TWO = "root 8\n  a 4\n  b 4"
 
 
@@ -113,6 +115,20 @@ def test_leaf_is_exempt_until_over_runtime_for_the_grace_period() -> None:
     )
     later = decide(TWO, work, now=after(60), grace_period=grace, over_since=first.over_since)
     assert (evictions(later), later.over_since) == (["a1 Reclaim for b1"], {("a", KEY): NOW})
+
+
+def test_grace_period_is_one_of_each_key() -> None:
+    work = [
+        running("a", {"cpu": 8}, "a-cpu"),
+        running("a", 8, "a-gpu"),
+        pending("b", {"cpu": 4, "gpu": 4}, "b1"),
+    ]
+    since = {("a", CPU): NOW, ("a", KEY): after(30)}
+    groups = "root 8 default:cpu 8\n  a 4 default:cpu 4\n  b 4 default:cpu 4"
+    plan = decide(groups, work, now=after(60), grace_period=timedelta(seconds=60), over_since=since)
+    assert (evictions(plan), waits(plan), plan.wake_at) == ([], {"b1": "RoomDelayed"}, after(90))
+    plan = decide(groups, work, now=after(90), grace_period=timedelta(seconds=60), over_since=since)
+    assert sorted(evictions(plan)) == ["a-cpu Reclaim for b1", "a-gpu Reclaim for b1"]
 
 
 def test_grace_period_restarts_after_the_leaf_was_within_its_runtime() -> None:
