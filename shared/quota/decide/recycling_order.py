@@ -1,22 +1,25 @@
 """In which order the running workloads of a leaf are recycled; those that are evicted already are passed over.
 
-A workload that was evicted is passed over once, not at every search: a plan of n victims takes n steps. One that is
-restored is found again.
+A workload that was evicted is passed over once, not at every search: a plan of n victims takes n steps. Once some were
+restored, a search begins with the first again.
 
 See docs/specification.md §7.4.
 """
 
-from collections.abc import Iterable, Sequence, Set
-from datetime import UTC, datetime, timedelta
-from heapq import heappop, heappush
+from collections.abc import Iterable, Mapping, Sequence, Set
+from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import NamedTuple
 
 from shared.api.durations import later
+from shared.quota.measure.inputs.workload_set import QueuePlace, queue_order
 from shared.quota.measure.static.pod_set_choices import Counted
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import FlavorResource
 
-_END = datetime.max.replace(tzinfo=UTC)
+Importance = tuple[int, datetime, QueuePlace]
+UsersByKey = Mapping[FlavorResource, Sequence["RunningWorkload"]]
+"""key -> those of which something counts there, in the order of recycling."""
 
 
 class RunningWorkload(NamedTuple):
@@ -28,9 +31,9 @@ class RunningWorkload(NamedTuple):
     id: WorkloadId
 
     @property
-    def rank(self) -> tuple[int, timedelta]:
-        """Sort key: the lowest is recycled first; lowest priority, then latest started."""
-        return (self.workload.priority, _END - self.since)
+    def importance(self) -> Importance:
+        """Sort key: the highest is recycled first: lowest priority, then latest started, then last of the queue."""
+        return (-self.workload.priority, self.since, queue_order(self.workload))
 
 
 def freed_by(running: RunningWorkload) -> Counted:
@@ -45,20 +48,17 @@ def freed_by(running: RunningWorkload) -> Counted:
 class RunningInOrder:
     """The preemptible workloads that run in one leaf, least important first; for the same workloads, made once."""
 
-    __slots__ = ("place_of", "places", "running")
+    __slots__ = ("by_key", "running")
 
-    def __init__(self, last_queued_first: Iterable[RunningWorkload]) -> None:
-        """Workloads of one rank stay in the order that they are given in."""
-        self.running = sorted(last_queued_first, key=lambda each: each.rank)
-        self.place_of = {each.id: place for place, each in enumerate(self.running)}
-        self.places = _places_by_key([each.quantities for each in self.running])
-        """key -> the places of those that use it, in order."""
+    def __init__(self, running: Iterable[RunningWorkload]) -> None:
+        self.running = sorted(running, key=attrgetter("importance"), reverse=True)
+        self.by_key = _by_key(self.running, [each.quantities for each in self.running])
 
 
 class RecyclingOrder:
     """The workloads of one leaf that can be recycled, least important first."""
 
-    __slots__ = ("_all", "_evicted", "_exempt", "_exempt_ends", "_freed", "_now", "_place_of", "_ready", "running")
+    __slots__ = ("_all", "_exempt", "_exempt_ends", "_now", "_ready", "running")
 
     def __init__(
         self,
@@ -73,72 +73,71 @@ class RecyclingOrder:
         `freed`: what each frees, if only those that free some of a key are to be found for it.
         """
         self.running = in_order.running
-        self._place_of = in_order.place_of
-        self._freed = freed
-        self._evicted = evicted
         self._now = now
         self._exempt = exempt
-        by_key = in_order.places if freed is None else _places_by_key(freed)
-        self._all: dict[FlavorResource, list[int]] = {key: list(places) for key, places in by_key.items()}
-        """key -> heap of the places of those that use it. Evicted ones are removed when they come first."""
-        self._ready: dict[FlavorResource, list[int]] = {} if exempt else self._all
-        """key -> heap of the places of those that use it and are not exempt; `_all` itself where none can be."""
+        by_key = in_order.by_key if freed is None else _by_key(in_order.running, freed)
+        self._all = self._ready = _Remaining(by_key, evicted)
+        """`_ready`: those that are not exempt."""
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
         if exempt:
-            for key, places in by_key.items():
-                self._note_exemptions(key, places)
-
-    def _note_exemptions(self, key: FlavorResource, places: Iterable[int]) -> None:
-        for place in places:
-            ends = self.exempt_until(self.running[place])
-            if ends <= self._now:
-                self._ready.setdefault(key, []).append(place)
-            else:
-                self._exempt_ends[key] = min(ends, self._exempt_ends.get(key, ends))
+            ready = {key: [each for each in users if not self.is_exempt(each)] for key, users in by_key.items()}
+            self._ready = _Remaining(ready, evicted)
+            for key, users in by_key.items():
+                ends = (self.exempt_until(each) for each in users if self.is_exempt(each))
+                self._exempt_ends[key] = min(ends, default=now)
 
     def first(self, key: FlavorResource) -> RunningWorkload | None:
         """Return the least important workload that uses `key`."""
-        return self._first_of(self._all.get(key))
+        return self._all.first(key)
 
     def first_ready(self, key: FlavorResource) -> RunningWorkload | None:
         """Return the least important workload that uses `key` and is not exempt."""
-        return self._first_of(self._ready.get(key))
+        return self._ready.first(key)
 
     def exempt_ends(self, key: FlavorResource) -> datetime:
         """Return when the first workload that uses `key` stops being exempt; there must be one that is."""
         return self._exempt_ends[key]
 
+    def is_exempt(self, each: RunningWorkload) -> bool:
+        """Return whether this workload has not run for long enough to go."""
+        return bool(self._exempt) and self.exempt_until(each) > self._now
+
     def exempt_until(self, each: RunningWorkload) -> datetime:
         """Return when this workload stops being exempt; one that starts in the future starts now."""
         return later(min(each.since, self._now), self._exempt)
 
-    def restore(self, workload: WorkloadId) -> None:
-        """Return this workload again: it is not evicted any more."""
-        place = self._place_of.get(workload)
-        if place is None:
-            return
-        restored = self.running[place]
-        heaps = [self._all]
-        if self._exempt and self.exempt_until(restored) <= self._now:
-            heaps.append(self._ready)
-        for key, _ in restored.quantities if self._freed is None else self._freed[place]:
-            for heap in heaps:
-                heappush(heap[key], place)
-
-    def _first_of(self, places: list[int] | None) -> RunningWorkload | None:
-        while places:
-            first = self.running[places[0]]
-            if first.id not in self._evicted:
-                return first
-            heappop(places)
-        return None
+    def restart(self) -> None:
+        """Search from the first again: some are not evicted any more."""
+        self._all.restart()
+        self._ready.restart()
 
 
-def _places_by_key(counted: Sequence[Counted]) -> dict[FlavorResource, list[int]]:
-    """Return key -> the places of those of which something counts there."""
-    found: dict[FlavorResource, list[int]] = {}
-    for place, quantities in enumerate(counted):
+class _Remaining:
+    """For each key, those that use it and are not evicted: the first of them."""
+
+    __slots__ = ("_evicted", "_passed", "_users")
+
+    def __init__(self, users: UsersByKey, evicted: Set[WorkloadId]) -> None:
+        self._users = users
+        self._evicted = evicted
+        self._passed: dict[FlavorResource, int] = {}
+        """key -> how many of its users, from the first, are evicted."""
+
+    def first(self, key: FlavorResource) -> RunningWorkload | None:
+        users, place = self._users.get(key, ()), self._passed.get(key, 0)
+        while place < len(users) and users[place].id in self._evicted:
+            place += 1
+        self._passed[key] = place
+        return users[place] if place < len(users) else None
+
+    def restart(self) -> None:
+        self._passed.clear()
+
+
+def _by_key(running: Iterable[RunningWorkload], counted: Iterable[Counted]) -> UsersByKey:
+    found: dict[FlavorResource, list[RunningWorkload]] = {}
+    for each, quantities in zip(running, counted, strict=True):
         for key, _ in quantities:
-            found.setdefault(key, []).append(place)
+            found.setdefault(key, []).append(each)
     return found

@@ -6,19 +6,16 @@ back when, with it present again, all of that still holds. So the set that is le
 
 import heapq
 from collections.abc import Iterable, Set
-from datetime import datetime
 
-from shared.quota.decide.recycling_order import freed_by
+from shared.quota.decide.recycling_order import Importance, freed_by
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.round_usage import RoundUsage
 from shared.quota.decide.state.usage import GroupKey, GroupPath, Quantities
-from shared.quota.measure.inputs.workload_set import QueuePlace, queue_order
 from shared.quota.measure.static.pod_set_choices import Counted
 from shared.quota.model.workload import WorkloadId
 from shared.resources import Amount, FlavorResource
 
 LimitByKey = dict[GroupKey, Amount]
-Importance = tuple[bool, int, datetime, QueuePlace]
 
 
 class Needs:
@@ -63,19 +60,19 @@ def fill_back(usage: RoundUsage, evictions: EvictionPlan) -> None:
     needs = Needs(usage, evictions)
     restored: set[WorkloadId] = set()
     alike = _alike(evictions.victims)
-    queue = [(_importance(usage, each[-1]), number) for number, each in enumerate(alike)]
+    queue = [(_rank(usage, each[-1]), number) for number, each in enumerate(alike)]
     heapq.heapify(queue)
     while queue:
         rank, number = heapq.heappop(queue)
         victim = alike[number][-1]
-        current = _importance(usage, victim)
+        current = _rank(usage, victim)
         if current == rank:
             if not _restore_if(usage, victim, needs):
                 continue
             restored.add(victim.id)
             alike[number].pop()
         if alike[number]:
-            heapq.heappush(queue, (_importance(usage, alike[number][-1]), number))
+            heapq.heappush(queue, (_rank(usage, alike[number][-1]), number))
     if restored:
         _keep_running(evictions, restored)
 
@@ -86,7 +83,7 @@ def _alike(victims: Iterable[Victim]) -> list[list[Victim]]:
     for victim in victims:
         running = victim.running
         found.setdefault((victim.leaf_usage.name, running.quantities, freed_by(running)), []).append(victim)
-    return [sorted(each, key=_importance_of_its_own, reverse=True) for each in found.values()]
+    return [sorted(each, key=lambda victim: victim.running.importance, reverse=True) for each in found.values()]
 
 
 def _restore_if(usage: RoundUsage, victim: Victim, needs: Needs) -> bool:
@@ -97,16 +94,11 @@ def _restore_if(usage: RoundUsage, victim: Victim, needs: Needs) -> bool:
     return False
 
 
-def _importance(usage: RoundUsage, victim: Victim) -> Importance:
+def _rank(usage: RoundUsage, victim: Victim) -> tuple[bool, Importance]:
     """Lowest first. Within runtime: the leaf's charge with it and with its preemptors is not above runtime."""
     leaf_usage, running = victim.leaf_usage, victim.running
     beyond = any(usage.planned.over_runtime(leaf_usage.name, key) + amount > 0 for key, amount in running.quantities)
-    return (beyond, *_importance_of_its_own(victim))
-
-
-def _importance_of_its_own(victim: Victim) -> tuple[int, datetime, QueuePlace]:
-    running = victim.running
-    return (-running.workload.priority, running.since, queue_order(running.workload))
+    return (beyond, running.importance)
 
 
 def _keep_running(evictions: EvictionPlan, restored: Set[WorkloadId]) -> None:

@@ -165,10 +165,10 @@ class VictimSearch:
         order = leaf_usage.running.order(self.usage.now)
         if self.usage.snapshot.world.on_closed_nodes and self.usage.planned.excess(ROOT, key) > 0:
             order = leaf_usage.running.freeing(self.usage.now)
-        first, ready = order.first(key), order.first_ready(key)
-        if first is ready or self._is_past(order.exempt_ends(key)):
+        first = order.first(key)
+        if first is None or not order.is_exempt(first) or self._is_past(order.exempt_ends(key)):
             return first
-        return ready
+        return order.first_ready(key)
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Return whether the exemption after start since its start is over, or delays do not matter here."""

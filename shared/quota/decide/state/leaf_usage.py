@@ -3,7 +3,7 @@
 Entitlement and over-runtime are found from these; what is available on the path is found from `usage`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -90,15 +90,15 @@ class RunningWorkloads:
             if each.id not in self.evicted_now and any(used == key for used, _ in each.quantities)
         ]
         before = self.order(now).first(key)
-        return min((*started, *((before,) if before is not None else ())), key=lambda each: each.rank, default=None)
+        found = (*started, *((before,) if before is not None else ()))
+        return max(found, key=lambda each: each.importance, default=None)
 
-    def restore(self, running: RunningWorkload) -> None:
-        """Take back that this cycle evicts the workload."""
-        self.evicted_now.discard(running.id)
-        if self._order is not None:
-            self._order.restore(running.id)
-        if self._freeing is not None and self._freeing is not self._order:
-            self._freeing.restore(running.id)
+    def restore(self, restored: Iterable[RunningWorkload]) -> None:
+        """Take back that this cycle evicts these workloads."""
+        self.evicted_now.difference_update([each.id for each in restored])
+        for order in (self._order, self._freeing):
+            if order is not None:
+                order.restart()
 
     def preemptible_below(self, priority: int) -> Mapping[FlavorResource, Amount]:
         """Return what workloads of lower priority use that could be preempted in the group, or are evicted now."""
@@ -193,9 +193,9 @@ class LeafUsage:
         self.touched = True
         self.running.evicted_now.add(running.id)
 
-    def restore(self, running: RunningWorkload) -> None:
-        """Undo `evict`."""
-        self.running.restore(running)
+    def restore(self, restored: Iterable[RunningWorkload]) -> None:
+        """Undo `evict` for all of these."""
+        self.running.restore(restored)
 
     def is_entitled(self, quantities: Quantities, workload: Workload) -> bool:
         """Whether what the leaf uses and cannot preempt for this workload, and this workload, are within runtime."""
@@ -232,9 +232,9 @@ def running_workload(workload: Workload) -> RunningWorkload:
     return RunningWorkload(workload, quantities_of(workload, flavors_of(workload)), started(workload), workload.id)
 
 
-def running_in_order(admitted: Sequence[Workload]) -> RunningInOrder:
-    """Return the preemptible ones of these; of one rank, in the reverse of the queue's order."""
-    return RunningInOrder(running_workload(each) for each in reversed(admitted) if each.preemptible)
+def running_in_order(admitted: Iterable[Workload]) -> RunningInOrder:
+    """Return the preemptible ones of these."""
+    return RunningInOrder(running_workload(each) for each in admitted if each.preemptible)
 
 
 def started(workload: Workload) -> datetime:

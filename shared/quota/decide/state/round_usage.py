@@ -156,20 +156,22 @@ class RoundUsage:
         """Undo `evict`."""
         self.planned.resume(leaf_usage.path, running.quantities, running.workload)
         self._gone.remove(leaf_usage.path, running.quantities)
-        leaf_usage.restore(running)
+        leaf_usage.restore((running,))
 
     def restore_all(self, evicted: Iterable[tuple[LeafUsage, RunningWorkload]]) -> None:
         """Undo `evict` for all of these; what those of one leaf use is added up first, for there can be thousands."""
-        sums: dict[LeafUsage, dict[FlavorResource, Amount]] = {}
+        by_leaf: dict[LeafUsage, list[RunningWorkload]] = {}
         for leaf_usage, running in evicted:
             if running.workload.on_closed_nodes:
                 self.restore(leaf_usage, running)
-                continue
-            own = sums.setdefault(leaf_usage, {})
-            for key, amount in running.quantities:
-                own[key] = own.get(key, 0) + amount
-            leaf_usage.restore(running)
-        for leaf_usage, amounts in sums.items():
-            quantities = tuple(amounts.items())
+            else:
+                by_leaf.setdefault(leaf_usage, []).append(running)
+        for leaf_usage, restored in by_leaf.items():
+            sums: dict[FlavorResource, Amount] = {}
+            for running in restored:
+                for key, amount in running.quantities:
+                    sums[key] = sums.get(key, 0) + amount
+            quantities = tuple(sums.items())
             self.planned.add(leaf_usage.path, quantities)
             self._gone.remove(leaf_usage.path, quantities)
+            leaf_usage.restore(restored)
