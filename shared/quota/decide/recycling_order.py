@@ -1,13 +1,14 @@
 """In which order the running workloads of a leaf are recycled; those that are evicted already are passed over.
 
-A workload that was evicted is passed over once, not at every search: a plan of n victims takes n steps. Once some were
-restored, a search begins with the first again.
+A search returns as many at once as are needed, and passes over a workload that was evicted once: a plan of n victims
+takes n steps. Once some were restored, the next search begins with the first again.
 
 See docs/specification.md §7.4.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
+from itertools import takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -15,11 +16,9 @@ from shared.api.durations import later
 from shared.quota.measure.inputs.workload_set import QueuePlace, queue_order
 from shared.quota.measure.static.pod_set_choices import Counted
 from shared.quota.model.workload import Workload, WorkloadId
-from shared.resources import FlavorResource
+from shared.resources import Amount, FlavorResource
 
 Importance = tuple[int, datetime, QueuePlace]
-UsersByKey = Mapping[FlavorResource, Sequence["RunningWorkload"]]
-"""key -> those of which something counts there, in the order of recycling."""
 
 
 class RunningWorkload(NamedTuple):
@@ -34,6 +33,10 @@ class RunningWorkload(NamedTuple):
     def importance(self) -> Importance:
         """Sort key: the highest is recycled first: lowest priority, then latest started, then last of the queue."""
         return (-self.workload.priority, self.since, queue_order(self.workload))
+
+
+UsersByKey = Mapping[FlavorResource, Sequence[tuple[RunningWorkload, Amount]]]
+"""key -> those of which something counts there, in the order of recycling, and what each uses of it."""
 
 
 def freed_by(running: RunningWorkload) -> Counted:
@@ -81,19 +84,23 @@ class RecyclingOrder:
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
         if exempt:
-            ready = {key: [each for each in users if not self.is_exempt(each)] for key, users in by_key.items()}
+            ready = {key: [each for each in users if not self.is_exempt(each[0])] for key, users in by_key.items()}
             self._ready = _Remaining(ready, evicted)
             for key, users in by_key.items():
-                ends = (self.exempt_until(each) for each in users if self.is_exempt(each))
+                ends = (self.exempt_until(each) for each, _ in users if self.is_exempt(each))
                 self._exempt_ends[key] = min(ends, default=now)
 
-    def first(self, key: FlavorResource) -> RunningWorkload | None:
-        """Return the least important workload that uses `key`."""
-        return self._all.first(key)
+    def first(self, key: FlavorResource, amount: Amount = 1) -> Sequence[RunningWorkload]:
+        """Return the least important workloads that use `key`: as many as use that amount, all exempt or none."""
+        found = self._all.first(key, amount)
+        if not self._exempt or not found:
+            return found
+        are_exempt = self.is_exempt(found[0])
+        return list(takewhile(lambda each: self.is_exempt(each) is are_exempt, found))
 
-    def first_ready(self, key: FlavorResource) -> RunningWorkload | None:
-        """Return the least important workload that uses `key` and is not exempt."""
-        return self._ready.first(key)
+    def first_ready(self, key: FlavorResource, amount: Amount = 1) -> Sequence[RunningWorkload]:
+        """Return the least important workloads that use `key` and are not exempt: as many as use that amount."""
+        return self._ready.first(key, amount)
 
     def exempt_ends(self, key: FlavorResource) -> datetime:
         """Return when the first workload that uses `key` stops being exempt; there must be one that is."""
@@ -114,7 +121,7 @@ class RecyclingOrder:
 
 
 class _Remaining:
-    """For each key, those that use it and are not evicted: the first of them."""
+    """For each key, those that use it and are not evicted: which come first."""
 
     __slots__ = ("_evicted", "_passed", "_users")
 
@@ -124,20 +131,27 @@ class _Remaining:
         self._passed: dict[FlavorResource, int] = {}
         """key -> how many of its users, from the first, are evicted."""
 
-    def first(self, key: FlavorResource) -> RunningWorkload | None:
+    def first(self, key: FlavorResource, amount: Amount) -> Sequence[RunningWorkload]:
         users, place = self._users.get(key, ()), self._passed.get(key, 0)
-        while place < len(users) and users[place].id in self._evicted:
+        found: list[RunningWorkload] = []
+        while place < len(users) and amount > 0:
+            each, used = users[place]
             place += 1
-        self._passed[key] = place
-        return users[place] if place < len(users) else None
+            if each.id not in self._evicted:
+                found.append(each)
+                amount -= used
+            elif not found:
+                self._passed[key] = place
+        return found
 
     def restart(self) -> None:
         self._passed.clear()
 
 
 def _by_key(running: Iterable[RunningWorkload], counted: Iterable[Counted]) -> UsersByKey:
-    found: dict[FlavorResource, list[RunningWorkload]] = {}
+    found: dict[FlavorResource, list[tuple[RunningWorkload, Amount]]] = {}
     for each, quantities in zip(running, counted, strict=True):
+        used = dict(each.quantities)
         for key, _ in quantities:
-            found.setdefault(key, []).append(each)
+            found.setdefault(key, []).append((each, used[key]))
     return found

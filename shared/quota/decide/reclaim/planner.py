@@ -11,6 +11,7 @@ from enum import Enum
 from shared.quota.decide.decisions import EvictionRule, WaitReason
 from shared.quota.decide.reclaim.claims import ClaimSteps
 from shared.quota.decide.reclaim.victim_search import EvictionDelays, VictimSearch
+from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.eviction_plan import EvictionPlan, Preemptor, Victim
 from shared.quota.decide.state.flavor_assignment import Candidate
 from shared.quota.decide.state.leaf_usage import LeafUsage
@@ -19,7 +20,7 @@ from shared.quota.decide.state.usage import Quantities
 from shared.quota.decide.waits import Waits
 from shared.quota.measure.snapshot import OpenClaim
 from shared.quota.model.workload import Workload
-from shared.resources import FlavorResource
+from shared.resources import Amount, FlavorResource
 
 
 class ReclaimOutcome(Enum):
@@ -129,7 +130,8 @@ def keep(usage: RoundUsage, evictions: EvictionPlan, waits: Waits, preemptor: Pr
 def undo(usage: RoundUsage, preemptor: Preemptor) -> Sequence[Victim]:
     """Take a plan out of the usage; return the victims that it had."""
     victims = tuple(preemptor.victims)
-    usage.restore_all((each.leaf_usage, each.running) for each in victims)
+    for leaf_usage, running in _by_leaf(victims).items():
+        usage.restore(leaf_usage, *running)
     preemptor.victims.clear()
     usage.release(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
     return victims
@@ -138,9 +140,16 @@ def undo(usage: RoundUsage, preemptor: Preemptor) -> Sequence[Victim]:
 def _redo(usage: RoundUsage, preemptor: Preemptor, victims: Sequence[Victim]) -> None:
     """Undo `undo`."""
     usage.reserve(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
-    for victim in victims:
-        usage.evict(victim.leaf_usage, victim.running)
+    for leaf_usage, running in _by_leaf(victims).items():
+        usage.evict(leaf_usage, *running)
     preemptor.victims.extend(victims)
+
+
+def _by_leaf(victims: Iterable[Victim]) -> dict[LeafUsage, list[RunningWorkload]]:
+    found: dict[LeafUsage, list[RunningWorkload]] = {}
+    for victim in victims:
+        found.setdefault(victim.leaf_usage, []).append(victim.running)
+    return found
 
 
 def _preemptor(leaf_usage: LeafUsage, workload: Workload, candidate: Candidate) -> Preemptor:
@@ -151,34 +160,39 @@ def _make_room(search: VictimSearch, preemptor: Preemptor, *, spares_own: bool =
     """Reserve the preemptor's room and evict victims until it fits; undo all when no victim is left."""
     usage = search.usage
     usage.reserve(preemptor.leaf_usage, preemptor.quantities, preemptor.workload)
-    while (key := _short_of(usage, preemptor.leaf_usage, preemptor.quantities)) is not None:
-        victim = _next_victim(search, preemptor, key)
-        if victim is None or (spares_own and victim.rule is EvictionRule.PREEMPTION):
+    while (short := _short_of(usage, preemptor.leaf_usage, preemptor.quantities)) is not None:
+        victims = _next_victims(search, preemptor, *short)
+        if not victims or (spares_own and victims[0].rule is EvictionRule.PREEMPTION):
             undo(usage, preemptor)
             return False
-        victim.preemptor = preemptor
-        preemptor.victims.append(victim)
-        usage.evict(victim.leaf_usage, victim.running)
+        for victim in victims:
+            victim.preemptor = preemptor
+        preemptor.victims.extend(victims)
+        usage.evict(victims[0].leaf_usage, *[each.running for each in victims])
     return True
 
 
-def _short_of(usage: RoundUsage, leaf_usage: LeafUsage, quantities: Quantities) -> FlavorResource | None:
-    """Return the first key on which a limit of the path is passed after the evictions under way."""
-    for key, _ in quantities:  # a generator costs as much again, and this is asked for each victim
-        if usage.planned.available(leaf_usage.path, key) < 0:
-            return key
+def _short_of(usage: RoundUsage, leaf_usage: LeafUsage, quantities: Quantities) -> tuple[FlavorResource, Amount] | None:
+    """Return the first key on which a limit of the path is passed after the evictions under way, and by how much."""
+    for key, _ in quantities:
+        exceeded = usage.planned.most_exceeded(leaf_usage.path, key)
+        if exceeded > 0:
+            return key, exceeded
     return None
 
 
-def _next_victim(search: VictimSearch, preemptor: Preemptor, key: FlavorResource) -> Victim | None:
+def _next_victims(search: VictimSearch, preemptor: Preemptor, key: FlavorResource, lacking: Amount) -> Sequence[Victim]:
+    """Return victims of one leaf: as many as would be found one by one while `lacking` is not made up for."""
     path = preemptor.leaf_usage.path
     below: str | None = None
     for group in path:
-        if search.excess(group, key) > 0:
+        excess = search.excess(group, key)
+        if excess > 0:
+            amount = min(lacking, excess)
             if below is None:
-                return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key)
+                return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key, amount)
             planned = search.usage.planned.charges[key]
             is_min = planned.charge(below) <= planned.numbers[below].min
-            return search.in_branches(group, below, key, for_min=is_min)
+            return search.in_branches(group, below, key, amount, for_min=is_min)
         below = group
-    return None
+    return ()

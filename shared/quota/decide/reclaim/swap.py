@@ -134,8 +134,7 @@ class Swaps:
             self.evictions.commit(preemptor)
             self.waits.reasons[workload.id] = WaitReason.WAITING_FOR_EVICTIONS
             return True
-        for victim in preemptor.victims:
-            usage.restore(leaf_usage, victim.running)
+        usage.restore(leaf_usage, *(each.running for each in preemptor.victims))
         usage.release(leaf_usage, quantities, workload)
         return False
 
@@ -145,7 +144,7 @@ class Swaps:
         reason, rule = EvictionReason.PREEMPTED, EvictionRule.SWAP
         for key, most in preemptor.bounds:
             while self.usage.planned.charge(leaf_usage.name, key) > most:
-                running = search.least_important(leaf_usage, key)
+                running = next(iter(search.least_important(leaf_usage, key)), None)
                 if running is None or running.workload.priority >= preemptor.workload.priority:
                     self.waits.wake(*search.spared_until)
                     return False

@@ -1,13 +1,18 @@
 """Which workloads must be evicted to bring a group back within its runtime. docs/specification.md §7.3 and §7.4.
 
-A search returns one victim at a time, because each eviction changes which leaves are over. While it lasts, workloads
-are evicted and none is restored: so a group is less and less over, and a group without a victim stays without one.
+A search returns victims of one leaf: as many as would also be found one by one, for as long as that leaf comes first.
+The caller evicts them and searches again. While a search lasts, workloads are evicted and none is restored: so a group
+is less and less over, and a group without a victim stays without one.
+
+    b is over by 7 and c by 4, with equal weights: 4 workloads of b that use 1 each go together, for then c comes first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import heapify, heappop, heapreplace
+from itertools import takewhile
+from typing import NamedTuple
 
 from shared.api.durations import later
 from shared.quota.decide.decisions import EvictionRule
@@ -31,8 +36,15 @@ class EvictionDelays:
     ignored: bool
 
 
-Branch = tuple[bool, int, str]
-"""A child that is over its runtime: whether it has a weight, minus its excess in proportion to that, its name."""
+class Branch(NamedTuple):
+    """A child that is over its runtime, as it was when last looked at; the lowest is searched first."""
+
+    has_weight: bool
+    rank: int
+    """Minus its excess in proportion to its weight."""
+    name: str
+    excess: Amount
+    weight: int
 
 
 class VictimSearch:
@@ -46,8 +58,7 @@ class VictimSearch:
         self._delayed = delayed
         self._has_turns = bool(usage.snapshot.turns.holders)
         self._branches: dict[tuple[str, FlavorResource, bool], list[Branch]] = {}
-        """(group, key, for a min) -> heap of its children that may have a victim, each with how far it was over when
-        last seen."""
+        """(group, key, for a min) -> heap of its children that may have a victim."""
         self._open: set[GroupKey] = set()
         """The leaves that are active, and over their runtime on the key for their grace period."""
         self.spares_for_turns = False
@@ -74,10 +85,13 @@ class VictimSearch:
         self.spares_for_turns = self.spares_for_turns or found <= 0 < found + spared
         return found
 
-    def in_branches(self, group: str, spared: str, key: FlavorResource, *, for_min: bool = False) -> Victim | None:
-        """Return a victim below `group`, outside the branch `spared`, in a leaf over runtime on `key` at every level.
+    def in_branches(
+        self, group: str, spared: str, key: FlavorResource, amount: Amount = 1, *, for_min: bool = False
+    ) -> Sequence[Victim]:
+        """Return victims below `group`, outside the branch `spared`, in a leaf over runtime on `key` at every level.
 
         First of the branch furthest over its runtime in proportion to weight; weight 0 before all, then by name.
+        `amount`: as many as use that much of the key, where so many come first. Nobody may go where none is returned.
         """
         branches = self._branches.get((group, key, for_min))
         if branches is None:
@@ -86,7 +100,7 @@ class VictimSearch:
             branches = self._branches[group, key, for_min] = [each for each in found if each is not None]
             heapify(branches)
         while branches:
-            child = branches[0][-1]
+            child = branches[0].name
             current = self._branch(child, key, for_min)
             if current is None:
                 heappop(branches)
@@ -94,41 +108,43 @@ class VictimSearch:
             heapreplace(branches, current)
             if branches[0] is not current:
                 continue
-            is_leaf = child in self.usage.snapshot.leaves
-            victim = (
-                self._in_leaf_over(child, key) if is_leaf else self.in_branches(child, spared, key, for_min=for_min)
-            )
-            if victim is not None:
-                return victim
+            wanted = min(amount, _lead(branches))
+            if child in self.usage.snapshot.leaves:
+                victims = self._in_leaf_over(child, key, wanted)
+            else:
+                victims = self.in_branches(child, spared, key, wanted, for_min=for_min)
+            if victims:
+                return victims
             heappop(branches)
-        return None
+        return ()
 
     def _branch(self, child: str, key: FlavorResource, for_min: bool) -> Branch | None:
         excess = self.excess(child, key, for_min=for_min)
         if excess <= 0:
             return None
         weight = self.usage.planned.charges[key].numbers[child].weight
-        return (weight > 0, -(excess << EXACT) // weight if weight else 0, child)
+        return Branch(weight > 0, -(excess << EXACT) // weight if weight else 0, child, excess, weight)
 
-    def _in_leaf_over(self, leaf: str, key: FlavorResource) -> Victim | None:
+    def _in_leaf_over(self, leaf: str, key: FlavorResource, amount: Amount) -> Sequence[Victim]:
         leaf_usage = self.usage.leaf(leaf)
         if (leaf, key) not in self._open:
             if leaf_usage.leaf.inactive is not None or not self._grace_is_over(leaf_usage, leaf, key):
-                return None
+                return ()
             self._open.add((leaf, key))
-        running = self.least_important(leaf_usage, key)
-        if running is None:
-            return None
-        return Victim(running, leaf_usage, EvictionReason.RECLAIMED, EvictionRule.RECLAIM, leaf, key)
+        reason, rule = EvictionReason.RECLAIMED, EvictionRule.RECLAIM
+        return [
+            Victim(each, leaf_usage, reason, rule, leaf, key) for each in self.least_important(leaf_usage, key, amount)
+        ]
 
-    def below_priority(self, leaf_usage: LeafUsage, priority: int, key: FlavorResource) -> Victim | None:
-        """Return a victim of lower priority in the preemptor's own leaf."""
+    def below_priority(
+        self, leaf_usage: LeafUsage, priority: int, key: FlavorResource, amount: Amount
+    ) -> Sequence[Victim]:
+        """Return victims of lower priority in the preemptor's own leaf: as many as use that amount of the key."""
         if not leaf_usage.running.preemptible_below(priority):
-            return None
-        running = self.least_important(leaf_usage, key)
-        if running is None or running.workload.priority >= priority:
-            return None
-        return Victim(running, leaf_usage, EvictionReason.PREEMPTED, EvictionRule.PREEMPTION, leaf_usage.name, key)
+            return ()
+        reason, rule = EvictionReason.PREEMPTED, EvictionRule.PREEMPTION
+        found = takewhile(lambda each: each.workload.priority < priority, self.least_important(leaf_usage, key, amount))
+        return [Victim(each, leaf_usage, reason, rule, leaf_usage.name, key) for each in found]
 
     def keys_over_ceiling(
         self, leaf_usage: LeafUsage, group: str, keys: Iterable[FlavorResource]
@@ -157,18 +173,20 @@ class VictimSearch:
         grace = self._grace_is_over(leaf_usage, leaf_usage.name, key)
         return self.has_run_long_enough(leaf_usage, running) and grace
 
-    def least_important(self, leaf_usage: LeafUsage, key: FlavorResource) -> RunningWorkload | None:
-        """Return the least important evictable workload of the leaf that uses `key`.
+    def least_important(
+        self, leaf_usage: LeafUsage, key: FlavorResource, amount: Amount = 1
+    ) -> Sequence[RunningWorkload]:
+        """Return the least important evictable workloads of the leaf that use `key`: as many as use that amount.
 
         While root is short of it, what frees none is passed over: it runs on nodes that take no more pods.
         """
         order = leaf_usage.running.order(self.usage.now)
-        if self.usage.snapshot.world.on_closed_nodes and self.usage.planned.excess(ROOT, key) > 0:
-            order = leaf_usage.running.freeing(self.usage.now)
-        first = order.first(key)
-        if first is None or not order.is_exempt(first) or self._is_past(order.exempt_ends(key)):
-            return first
-        return order.first_ready(key)
+        if self.usage.snapshot.world.on_closed_nodes and (short := self.usage.planned.excess(ROOT, key)) > 0:
+            order, amount = leaf_usage.running.freeing(self.usage.now), min(amount, short)
+        found = order.first(key, amount)
+        if not found or not order.is_exempt(found[0]) or self._is_past(order.exempt_ends(key)):
+            return found
+        return order.first_ready(key, amount)
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Return whether the exemption after start since its start is over, or delays do not matter here."""
@@ -182,6 +200,15 @@ class VictimSearch:
             return True
         self.spared_until.append(until)
         return self._delayed
+
+
+def _lead(branches: Sequence[Branch]) -> Amount:
+    """Return how much the first branch can give before it is not over any more, or another comes first."""
+    first, following = branches[0], min(branches[1:3], default=None)
+    if following is None or not first.has_weight:
+        return first.excess
+    last_rank = following.rank if first.name < following.name else following.rank - 1
+    return first.excess - (-(last_rank + 1) * first.weight >> EXACT)
 
 
 def graced_until(leaf_usage: LeafUsage, over: GroupKey, over_since: OverSince, now: datetime) -> datetime:

@@ -89,8 +89,7 @@ class RunningWorkloads:
             for each in self.started_now
             if each.id not in self.evicted_now and any(used == key for used, _ in each.quantities)
         ]
-        before = self.order(now).first(key)
-        found = (*started, *((before,) if before is not None else ()))
+        found = (*started, *self.order(now).first(key))
         return max(found, key=lambda each: each.importance, default=None)
 
     def restore(self, restored: Iterable[RunningWorkload]) -> None:
@@ -188,10 +187,10 @@ class LeafUsage:
         if not workload.preemptible:
             _add(self.non_preemptible, back)
 
-    def evict(self, running: RunningWorkload) -> None:
-        """Mark a workload of this leaf as evicted by this cycle."""
+    def evict(self, evicted: Iterable[RunningWorkload]) -> None:
+        """Mark workloads of this leaf as evicted by this cycle."""
         self.touched = True
-        self.running.evicted_now.add(running.id)
+        self.running.evicted_now.update([each.id for each in evicted])
 
     def restore(self, restored: Iterable[RunningWorkload]) -> None:
         """Undo `evict` for all of these."""

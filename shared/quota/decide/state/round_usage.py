@@ -8,7 +8,7 @@ capacity that this cycle's victims still hold:
 * `planned` is `after_evictions` with this cycle's plan: without its victims, with its preemptors.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 
@@ -17,9 +17,10 @@ from shared.quota.decide.recycling_order import RunningWorkload
 from shared.quota.decide.state.known_leaf import KnownLeaf
 from shared.quota.decide.state.leaf_usage import LeafUsage, flavors_of
 from shared.quota.decide.state.round_input import FIRST_ROUND, TakenOver
-from shared.quota.decide.state.usage import FrozenNumbers, GroupPath, Quantities, Usage, quantities_of
+from shared.quota.decide.state.usage import FrozenNumbers, GroupPath, Quantities, Usage, lost_with, quantities_of
 from shared.quota.decide.state.usage_views import UsageViews, UsedSums
 from shared.quota.measure.snapshot import Snapshot
+from shared.quota.measure.static.pod_set_choices import sum_of
 from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
@@ -74,8 +75,9 @@ class RoundUsage:
         for leaf in map(snapshot.leaves.__getitem__, evicting):
             for workload in leaf.evicting:
                 quantities = quantities_of(workload, flavors_of(workload))
-                self.after_evictions.end(leaf.path, quantities, workload)
-                self.planned.end(leaf.path, quantities, workload)
+                lost = lost_with(workload, quantities)
+                self.after_evictions.end(leaf.path, quantities, lost)
+                self.planned.end(leaf.path, quantities, lost)
                 self._gone.add(leaf.path, quantities)
 
     @property
@@ -146,32 +148,22 @@ class RoundUsage:
         self.release(leaf_usage, quantities, workload)
         self.after_evictions.remove(leaf_usage.path, quantities)
 
-    def evict(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
-        """Count a running workload as evicted: `planned` is without it."""
-        self.planned.end(leaf_usage.path, running.quantities, running.workload)
-        self._gone.add(leaf_usage.path, running.quantities)
-        leaf_usage.evict(running)
+    def evict(self, leaf_usage: LeafUsage, *evicted: RunningWorkload) -> None:
+        """Count running workloads of this leaf as evicted: `planned` is without them."""
+        quantities, lost = _used_and_lost(evicted)
+        self.planned.end(leaf_usage.path, quantities, lost)
+        self._gone.add(leaf_usage.path, quantities)
+        leaf_usage.evict(evicted)
 
-    def restore(self, leaf_usage: LeafUsage, running: RunningWorkload) -> None:
+    def restore(self, leaf_usage: LeafUsage, *restored: RunningWorkload) -> None:
         """Undo `evict`."""
-        self.planned.resume(leaf_usage.path, running.quantities, running.workload)
-        self._gone.remove(leaf_usage.path, running.quantities)
-        leaf_usage.restore((running,))
+        quantities, lost = _used_and_lost(restored)
+        self.planned.resume(leaf_usage.path, quantities, lost)
+        self._gone.remove(leaf_usage.path, quantities)
+        leaf_usage.restore(restored)
 
-    def restore_all(self, evicted: Iterable[tuple[LeafUsage, RunningWorkload]]) -> None:
-        """Undo `evict` for all of these; what those of one leaf use is added up first, for there can be thousands."""
-        by_leaf: dict[LeafUsage, list[RunningWorkload]] = {}
-        for leaf_usage, running in evicted:
-            if running.workload.on_closed_nodes:
-                self.restore(leaf_usage, running)
-            else:
-                by_leaf.setdefault(leaf_usage, []).append(running)
-        for leaf_usage, restored in by_leaf.items():
-            sums: dict[FlavorResource, Amount] = {}
-            for running in restored:
-                for key, amount in running.quantities:
-                    sums[key] = sums.get(key, 0) + amount
-            quantities = tuple(sums.items())
-            self.planned.add(leaf_usage.path, quantities)
-            self._gone.remove(leaf_usage.path, quantities)
-            leaf_usage.restore(restored)
+
+def _used_and_lost(running: Collection[RunningWorkload]) -> tuple[Quantities, Quantities]:
+    """Return what these use together, and what root's capacity loses when they end; there can be thousands."""
+    lost = [lost_with(each.workload, each.quantities) for each in running if each.workload.on_closed_nodes]
+    return sum_of([each.quantities for each in running]), sum_of(lost)

@@ -185,17 +185,15 @@ class Usage:
         for key, amount in quantities:
             self.charges[key].shift(path, -amount)
 
-    def end(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
-        """Take out what a workload uses, and from root what capacity loses with it."""
+    def end(self, path: GroupPath, quantities: Quantities, lost: Quantities) -> None:
+        """Take out what workloads of a leaf use, and from root what capacity loses with them."""
         self.remove(path, quantities)
-        if workload.on_closed_nodes:
-            self.add(_ROOT_ALONE, lost_with(workload, quantities))
+        self.add(_ROOT_ALONE, lost)
 
-    def resume(self, path: GroupPath, quantities: Quantities, workload: Workload) -> None:
+    def resume(self, path: GroupPath, quantities: Quantities, lost: Quantities) -> None:
         """Undo `end`."""
         self.add(path, quantities)
-        if workload.on_closed_nodes:
-            self.remove(_ROOT_ALONE, lost_with(workload, quantities))
+        self.remove(_ROOT_ALONE, lost)
 
     def available(self, path: GroupPath, key: FlavorResource) -> Amount:
         """Return the most of `key` that the leaf can still take; negative if a limit on its path is exceeded."""
@@ -212,6 +210,11 @@ class Usage:
     def excess(self, group: str, key: FlavorResource) -> Amount:
         """Return by how much this one group exceeds its limit; negative: what is left below it."""
         return self.charge(group, key) - self.limit(group, key)
+
+    def most_exceeded(self, path: GroupPath, key: FlavorResource) -> Amount:
+        """Return by how much the limit on the path is exceeded that is exceeded most; not above 0: none is."""
+        charges, numbers = self.charges[key].changed, self.charges[key].numbers
+        return max([charges.get(group, numbers[group].charge) - numbers[group].limit for group in path])
 
     def over_runtime(self, group: str, key: FlavorResource) -> Amount:
         """Return by how much the charge is above the runtime; negative below it."""

@@ -43,16 +43,17 @@ def agrees(sets: Sequence[FlavorSet], chosen: Sequence[str], flavors: Mapping[st
 def totals(sets: Sequence[FlavorSet], chosen: Sequence[str]) -> Counted:
     """Return what all sets take in these flavors, by key."""
     pairs = zip(sets, chosen, strict=True)
-    return _sum([quantities_in(each.pod_set.request, each.resources, flavor) for each, flavor in pairs])
+    return sum_of([quantities_in(each.pod_set.request, each.resources, flavor) for each, flavor in pairs])
 
 
 def totals_of_each(sets: Sequence[FlavorSet], choices: Iterable[Sequence[str]]) -> Iterator[Counted]:
     """Yield the same for each of these choices, of flavors that the sets may take."""
     requests = requests_of(sets)
-    return (_sum([own[flavor] for own, flavor in zip(requests, chosen, strict=True)]) for chosen in choices)
+    return (sum_of([own[flavor] for own, flavor in zip(requests, chosen, strict=True)]) for chosen in choices)
 
 
-def _sum(parts: Sequence[Counted]) -> Counted:
+def sum_of(parts: Iterable[Counted]) -> Counted:
+    """Return what all parts count together, by key."""
     found: dict[FlavorResource, Amount] = {}
     for part in parts:
         for key, amount in part:

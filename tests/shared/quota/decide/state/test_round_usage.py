@@ -31,8 +31,7 @@ def sums(usage: RoundUsage) -> dict[str, tuple[int, int]]:
 def evict_all(usage: RoundUsage) -> list[LeafUsage]:
     leaves = [usage.leaf(name) for name in ("a", "b")]
     for leaf in leaves:
-        for each in leaf.running.order(NOW).running:
-            usage.evict(leaf, each)
+        usage.evict(leaf, *leaf.running.order(NOW).running)
     return leaves
 
 
@@ -41,7 +40,8 @@ def test_victims_that_are_restored_together_leave_what_was_before() -> None:
     before = sums(usage)
     leaves = evict_all(usage)
     assert {name: use for name, (_, use) in sums(usage).items()} == {"a": 0, "b": 0, "p": 0, "root": 0}
-    usage.restore_all((leaf, each) for leaf in leaves for each in leaf.running.order(NOW).running)
+    for leaf in leaves:
+        usage.restore(leaf, *leaf.running.order(NOW).running)
     assert sums(usage) == before
     assert [leaf.running.evicted_now for leaf in leaves] == [set(), set()]
 

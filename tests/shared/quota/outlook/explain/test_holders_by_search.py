@@ -37,7 +37,7 @@ def searched(usage: RoundUsage, workload: Workload, key: FlavorResource) -> list
     search = VictimSearch(usage, EvictionDelays(usage.snapshot.world.over_since, ignored=False))
     steps = ((below, group, is_within_min(usage, below, key, workload)) for below, group in pairwise(path))
     found = (search.in_branches(group, below, key, for_min=for_min) for below, group, for_min in steps)
-    return [None if each is None else each.running.workload for each in found]
+    return [each[0].workload if each else None for each in found]
 
 
 def shown(usage: RoundUsage, workload: Workload, key: FlavorResource) -> list[set[str]]:
