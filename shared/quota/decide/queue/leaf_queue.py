@@ -97,7 +97,7 @@ class LeafQueue:
     @property
     def _is_through(self) -> bool:
         """Whether no workload that is left can be a head: no class can start, or all flavors are blocked."""
-        if len(self._hopeless) >= self._classes.known.startable:
+        if len(self._hopeless) >= len(self._classes.known.startable):
             return True
         return bool(self._blocked) and self._classes.known.all_blocked(self._blocked)
 

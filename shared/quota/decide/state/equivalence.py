@@ -1,10 +1,9 @@
 """A leaf's pending workloads by equivalence class: those of one class fit alike, so a pass evaluates only one."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain
-from operator import attrgetter
 from typing import Final
 
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, assignments_of, without_flavors
@@ -24,10 +23,14 @@ AmountsOfKeys = tuple[Keys, tuple[Amount, ...]]
 """Keys, sorted, and what is requested of each, in their order."""
 
 
+_NONE: Final = frozenset({""})
+"""In place of the flavors of what requests nothing: no flavor has this name, so it is never blocked."""
+
+
 class EquivalenceClass:
     """What the workloads of one class can take; all have one priority, or none is preemptible. Compared by identity."""
 
-    __slots__ = ("_amounts", "_flavors", "assignments", "example", "is_simple", "options")
+    __slots__ = ("_flavors", "_least", "assignments", "example", "is_simple", "options")
 
     def __init__(self, options: Options, assignments: Assignments | None, example: Workload) -> None:
         self.options = options
@@ -39,14 +42,14 @@ class EquivalenceClass:
         self.is_simple = assignments is None or len(assignments) == 1 or len(assignments[0].options) == 1
         """Whether it takes the first assignment that fits, where it is entitled to none; else see `borrowing_order`."""
         self._flavors: frozenset[str] | None = None
-        self._amounts: Sequence[AmountsOfKeys] | None = None
+        self._least: LeastAmounts | None = None
 
     @property
-    def amounts(self) -> Sequence[AmountsOfKeys]:
-        """What each assignment requests of each key that it takes."""
-        if self._amounts is None:
-            self._amounts = tuple(map(_in_order, self.assignments or ()))
-        return self._amounts
+    def least(self) -> LeastAmounts:
+        """The least that any assignment requests, for each set of keys."""
+        if self._least is None:
+            self._least = _least(map(_in_order, self.assignments or ()))
+        return self._least
 
     @property
     def flavors(self) -> frozenset[str]:
@@ -59,7 +62,17 @@ class EquivalenceClass:
 class KnownClasses:
     """Classes of workloads that wait, or waited, in one leaf; they come to it and never go."""
 
-    __slots__ = ("_by_answer", "_flavors", "_fresh", "_smallest", "by_workload", "non_simple", "startable", "workloads")
+    __slots__ = (
+        "_by_answer",
+        "_flavors",
+        "_smallest",
+        "_summed",
+        "_united",
+        "by_workload",
+        "non_simple",
+        "startable",
+        "workloads",
+    )
 
     def __init__(self, by_workload: dict[int, EquivalenceClass], workloads: Iterable[Workload]) -> None:
         self.by_workload = by_workload
@@ -67,11 +80,14 @@ class KnownClasses:
         self._by_answer: dict[tuple[int, int, bool], EquivalenceClass] = {}
         self.workloads = list(workloads)
         """Kept alive, because their classes are found by their identity."""
-        self._fresh: list[EquivalenceClass] = []
+        self.startable: list[EquivalenceClass] = []
+        """The classes that could start."""
         self._smallest: LeastAmounts = {}
+        self._summed = 0
+        """How many of `startable` are in `_smallest`."""
         self._flavors: set[str] = set()
-        self.startable = 0
-        """How many of the classes could start."""
+        self._united = 0
+        """How many of `startable` are in `_flavors`."""
         self.non_simple = 0
         """How many assignments those of them have that are not simple."""
         self._add(set(by_workload.values()))
@@ -98,8 +114,7 @@ class KnownClasses:
         for each in classes:
             self._by_answer[id(each.options), each.example.priority, each.example.preemptible] = each
             if each.assignments is not None:
-                self._fresh.append(each)
-                self.startable += 1
+                self.startable.append(each)
                 self.non_simple += 0 if each.is_simple else len(each.assignments)
 
     @property
@@ -108,15 +123,17 @@ class KnownClasses:
 
         cpu 4, gpu 1 and cpu 2, gpu 8 give cpu 2, gpu 1.
         """
-        if self._fresh:
-            self._smallest = _least(chain(self._smallest.items(), _least_of(self._fresh)))
-            self._flavors.update(map(attrgetter("flavor"), chain.from_iterable(self._smallest)))
-            self._fresh = []
+        if self._summed < len(self.startable):
+            self._smallest = _least(chain(self._smallest.items(), _least_of(self.startable[self._summed :])))
+            self._summed = len(self.startable)
         return self._smallest
 
     def all_blocked(self, blocked: Set[str]) -> bool:
         """Return whether none is left that could start with the other flavors; what requests nothing needs none."""
-        return () not in self.smallest and self._flavors <= blocked
+        if self._united < len(self.startable):
+            self._flavors.update(*[each.flavors or _NONE for each in self.startable[self._united :]])
+            self._united = len(self.startable)
+        return self._flavors <= blocked
 
 
 class EquivalenceClasses:
@@ -188,7 +205,7 @@ def _least_of(classes: Iterable[EquivalenceClass]) -> Iterator[AmountsOfKeys]:
         if len(sets) == 1 and each.options.together is None:
             alike.setdefault((sets[0].flavors, sets[0].resources), []).append(sets[0].amounts)
         else:
-            yield from each.amounts
+            yield from each.least.items()
     for (flavors, resources), amounts in alike.items():
         least = amounts[0] if len(amounts) == 1 else tuple(map(min, *amounts))
         yield from ((keys_in(flavor, resources), least) for flavor in flavors)

@@ -201,7 +201,7 @@ class LeafUsage:
         below = self.running.preemptible_below(workload.priority)
         for key, amount in quantities:
             others = self.used.get(key, 0) + self.claimed.get(key, 0) - below.get(key, 0)
-            if others + amount > self.numbers(key).runtime:
+            if others + amount > self._numbers.get(key, NO_NUMBERS).runtime:
                 return False
         return True
 

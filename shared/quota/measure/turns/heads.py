@@ -3,7 +3,7 @@
 See docs/specification.md §6.11.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Final, NamedTuple
@@ -74,9 +74,19 @@ class LargeHead(NamedTuple):
 def large_heads(leaf: LeafSnapshot, numbers: GroupNumbers, flavors: Mapping[str, Flavor]) -> Iterator[LargeHead]:
     """Yield the heads that could only borrow, however little else the leaf uses: these could have a turn."""
     for head in heads_of(leaf) if leaf.turn_after is not None else ():
-        ways = tuple(ways_of(leaf, head, flavors)) if head.preemptible else ()
-        if ways and all(_is_larger(way, numbers) for way in ways):
+        ways = _larger_ways(ways_of(leaf, head, flavors), numbers) if head.preemptible else ()
+        if ways:
             yield LargeHead(head, ways, None if head.preemptor_id in leaf.claims else patient_until(leaf, head))
+
+
+def _larger_ways(ways: Iterable[Way], numbers: GroupNumbers) -> tuple[Way, ...]:
+    """Return these if all are larger than the leaf's runtime; else nothing, and those behind are not looked at."""
+    found = []
+    for way in ways:
+        if not _is_larger(way, numbers):
+            return ()
+        found.append(way)
+    return tuple(found)
 
 
 def _is_larger(way: Way, numbers: GroupNumbers) -> bool:

@@ -55,7 +55,7 @@ def test_only_a_choice_among_several_flavors_at_once_is_not_simple() -> None:
     world = given("leaf a:gpu 9 | b:gpu 9 | c:cpu 9", work, tuple(map(Flavor, "abc")), capacity=keys)
     classes = EquivalenceClasses(measure(world, NOW).leaves["leaf"])
     assert [classes.class_of(each).is_simple for each in work] == [False, True]
-    assert (classes.known.startable, classes.known.non_simple) == (2, 2)
+    assert (len(classes.known.startable), classes.known.non_simple) == (2, 2)
 
 
 def test_what_requests_nothing_is_blocked_by_no_flavor() -> None:
@@ -69,6 +69,18 @@ def test_what_requests_nothing_is_blocked_by_no_flavor() -> None:
 
     assert [known(work[:1]).all_blocked(blocked) for blocked in ({"a"}, {"a", "b"})] == [False, True]
     assert not known(work).all_blocked({"a", "b"})
+
+
+def test_class_that_comes_later_can_be_what_is_not_blocked() -> None:
+    keys, flavors = (("a", "gpu", 9), ("b", "gpu", 9)), (Flavor("a"), Flavor("b"))
+    first = pending("leaf", 1, "first", only_flavor="a")
+    world = given("leaf a:gpu 9 | b:gpu 9", [first], flavors, capacity=keys)
+    snapshot = measure(world, NOW)
+    known = EquivalenceClasses(snapshot.leaves["leaf"]).known
+    assert known.all_blocked({"a"})
+    other = world.with_changes([(None, pending("leaf", 1, "other", only_flavor="b"))])
+    known.add_pending(measure(other, NOW, snapshot).leaves["leaf"])
+    assert [known.all_blocked(blocked) for blocked in ({"a"}, {"a", "b"})] == [False, True]
 
 
 def test_later_state_of_a_leaf_takes_over_the_classes_that_are_still_valid() -> None:
