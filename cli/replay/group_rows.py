@@ -64,7 +64,10 @@ def _row(group: str, workloads: Sequence[ReplayedWorkload], end: datetime) -> Re
 
 
 def _add_runs(each: ReplayedWorkload, end: datetime, used: dict[str, int], lost: dict[str, int]) -> None:
-    for start, evicted in zip_longest(each.starts, each.evictions):
+    evictions = each.evictions
+    if each.past.ends_evicted and each.ended is not None and len(evictions) == len(each.starts):
+        evictions = evictions[:-1]  # the last one lost nothing: the run had ended by then
+    for start, evicted in zip_longest(each.starts, evictions):
         if start is None:
             return
         ran = ((evicted or each.ended or end) - start) // timedelta(milliseconds=1)

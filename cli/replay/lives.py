@@ -47,6 +47,7 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
     timeline = Timeline(
         world, log.begin, known, stopping=log.stopping, answering=log.answering, decisions=log.decisions or (),
         renewed=(log.end - log.begin) / RENEWALS, spares=Quiet(),
+        end_evicted=frozenset(each.workload.id for each in log.workloads if each.ends_evicted),
     )  # fmt: skip
     for moment in timeline.live(_events(log), log.end, gathered):
         _record(moment, found)

@@ -27,6 +27,8 @@ class PastWorkload:
     """When it came, if that is known better than by `workload.created`, which can be a whole second."""
     known: datetime | None = None
     """When a decision first knew of it; None: when it came."""
+    ends_evicted: bool = False
+    """Whether its last run ended though it had just been evicted: its pods were through before they were stopped."""
 
     @property
     def came(self) -> datetime:

@@ -203,4 +203,5 @@ def _past(workload: Workload, seen: SeenObject, begin: datetime) -> PastWorkload
     run_time = max(timedelta(seconds=1), ended - starts[-1]) if ended is not None and starts else None
     left = gone if seen.ended is None and waits else None
     came, decided = seen.came(workload.created, begin), seen.decided(workload.created, begin)
-    return PastWorkload(workload, run_time, starts, tuple(sorted(seen.evictions)), left, came, decided)
+    ends_evicted = waits and seen.ended is not None
+    return PastWorkload(workload, run_time, starts, tuple(sorted(seen.evictions)), left, came, decided, ends_evicted)

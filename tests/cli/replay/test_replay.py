@@ -369,3 +369,29 @@ def test_room_of_evicted_workloads_is_free_when_their_pods_have_ended(recorded: 
     rows = _of(str(tmp_path / "stops.jsonl"))
     assert (rows["b"]["waitMedianSeconds"], rows["a"]["evictions"]) == (3, 1)
     assert rows["a"]["lost"] == {"cpu": 8000 * 10_000}
+
+
+def test_run_that_ended_while_it_was_being_evicted_does_not_run_again(tmp_path: Path) -> None:
+    """Its pods were through before they could be stopped: its Job is complete without another start."""
+    lent, owner = _job("lent", "a", 8, 10), _job("owner", "b", 4, 20)
+    runs = _job("lent", "a", 8, 10, admission=_admission(10))
+    evicted = {**_job("lent", "a", 8, 10, eviction=_eviction(20, 10)), "status": {"active": 1}}
+    started = _job("owner", "b", 4, 20, admission=_admission(23))
+    states: list[tuple[float, list[dict[str, Any]]]] = [
+        (0, []),
+        (10, [lent]),
+        (11, [runs]),
+        (20, [runs, owner]),
+        (21, [evicted, owner]),
+        (23, [_complete(evicted, 22), started]),
+        (60, [_complete(evicted, 22), _complete(started, 53)]),
+        (100, []),
+    ]
+    path = str(tmp_path / "log.jsonl")
+    _write(path, [(seconds, [_group("a", 4), _group("b", 4), *jobs]) for seconds, jobs in states])
+    rows = _of(path)
+    assert [(name, row["evictions"], row["used"], row["lost"]) for name, row in rows.items() if name != "root"] == [
+        ("a", 1, {"cpu": 8000 * 12_999}, {}),
+        ("b", 0, {"cpu": 4000 * 30_000}, {}),
+    ]
+    assert rows["b"]["waitMedianSeconds"] == 2

@@ -8,7 +8,7 @@ See docs/specification.md §9.5.
 
 import heapq
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -95,6 +95,7 @@ class Timeline:
         decisions: Sequence[datetime] = (),
         renewed: timedelta = timedelta(),
         spares: Spares = never,
+        end_evicted: Set[WorkloadId] = frozenset(),
     ) -> None:
         """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end.
 
@@ -103,6 +104,7 @@ class Timeline:
         one as there, a little later, and not at the same moment.
         `renewed`: past use is brought up to date no more often than that.
         `spares`: whether no plan need be made; the numbers of such moments are older ones.
+        `end_evicted`: whose run ends after its time also where it was evicted, and its pods have not ended before.
         `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
         """
         self._world, self._begin = world, now
@@ -115,6 +117,7 @@ class Timeline:
         """(when it ends, workload, the start after which it does): outdated if it was evicted meanwhile."""
         self._decisions = decisions
         self._spares = spares
+        self._end_evicted = end_evicted
         self._stops = ExpectedReactions(stopping)
         self._answers = ExpectedReactions(answering)
         self._wake_at: datetime | None = now
@@ -185,9 +188,9 @@ class Timeline:
         while self._ends and self._ends[0][0] <= now:
             _, workload_id, start = heapq.heappop(self._ends)
             found = self._find(workload_id)
-            if found is None or found.admission is None or found.eviction is not None:
+            if found is None or found.admission is None or found.admission.since != start:
                 continue
-            if found.admission.since == start:
+            if not found.is_evicting or workload_id in self._end_evicted:
                 yield self._remove(found)
 
     def _apply(self, event: TimedEvent) -> Iterator[Workload]:

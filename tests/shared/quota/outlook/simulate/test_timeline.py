@@ -97,6 +97,22 @@ def test_what_is_evicted_runs_its_whole_time_again() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("stops", "run_time", "expected"),
+    [(5, 6, [(6, ["a0"])]), (5, 12, [(12, ["b0"]), (24, ["a0"])]), (1, 6, [(8, ["b0"]), (14, ["a0"])])],
+    ids=["its time is over before its pods have ended", "its time is not over", "its pods have ended before"],
+)
+def test_evicted_run_of_a_workload_known_for_that_ends_where_its_time_is_over_first(
+    stops: int, run_time: int, expected: list[tuple[int, list[str]]]
+) -> None:
+    borrower = pending("a", 8, "a0")
+    events = [arrival(0, borrower, run_time), arrival(4, pending("b", 4, "b0"), 3)]
+    stopping = Reactions(timedelta(seconds=stops))
+    timeline = Timeline(given(TWO), NOW, stopping=stopping, end_evicted={borrower.id})
+    ended = [(seconds, names) for seconds, names, _, _ in happened([*timeline.live([*events], after(100), AT_ONCE)])]
+    assert [each for each in ended if each[1]][: len(expected)] == expected
+
+
 def test_what_runs_at_the_beginning_ends_after_its_time() -> None:
     world = given(TWO, [running("a", 8, "a0"), pending("a", 1, "a1")])
     moments = happened(lived(world, [], a0=30))
