@@ -47,7 +47,6 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
     timeline = Timeline(
         world, log.begin, known, stopping=log.stopping, answering=log.answering, decisions=log.decisions or (),
         renewed=(log.end - log.begin) / RENEWALS, spares=Quiet(),
-        end_evicted=frozenset(each.workload.id for each in log.workloads if each.ends_evicted),
     )  # fmt: skip
     for moment in timeline.live(_events(log), log.end, gathered):
         _record(moment, found)
@@ -59,7 +58,7 @@ def replay(log: PastLog, world: World, gathered: timedelta, progress: Progress |
 def _events(log: PastLog) -> Iterator[TimedEvent]:
     """Yield the events in the order of their times: at one moment edits first, then arrivals, then departures."""
     arrivals = (
-        Arrival(each.decided, each.workload, each.run_time)
+        Arrival(each.decided, each.workload, each.run_time, each.ends_evicted)
         for each in sorted(log.workloads, key=attrgetter("decided"))
         if each.decided >= log.begin and each.workload.admission is None
     )

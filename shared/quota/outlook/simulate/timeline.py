@@ -8,7 +8,7 @@ See docs/specification.md §9.5.
 
 import heapq
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -37,11 +37,16 @@ SHORTEST_WAIT: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A workload comes. `run_time`: how long it runs after a start; None: to the end of the events."""
+    """A workload comes.
+
+    `run_time`: how long it runs after a start; None: to the end of the events. `ends_evicted`: it ends after that time
+    also where it was evicted, if its pods have not ended before.
+    """
 
     at: datetime
     workload: Workload
     run_time: timedelta | None
+    ends_evicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class Moment:
 class _Known:
     group: str
     run_time: timedelta | None
+    ends_evicted: bool = False
 
 
 class Timeline:
@@ -95,7 +101,6 @@ class Timeline:
         decisions: Sequence[datetime] = (),
         renewed: timedelta = timedelta(),
         spares: Spares = never,
-        end_evicted: Set[WorkloadId] = frozenset(),
     ) -> None:
         """`run_times`: how long workloads that are in the world at `now` run after a start; others run to the end.
 
@@ -104,7 +109,6 @@ class Timeline:
         one as there, a little later, and not at the same moment.
         `renewed`: past use is brought up to date no more often than that.
         `spares`: whether no plan need be made; the numbers of such moments are older ones.
-        `end_evicted`: whose run ends after its time also where it was evicted, and its pods have not ended before.
         `measured`: a snapshot of `world`, and `cache`, used for plans made from it, make the first step cheap.
         """
         self._world, self._begin = world, now
@@ -117,7 +121,6 @@ class Timeline:
         """(when it ends, workload, the start after which it does): outdated if it was evicted meanwhile."""
         self._decisions = decisions
         self._spares = spares
-        self._end_evicted = end_evicted
         self._stops = ExpectedReactions(stopping)
         self._answers = ExpectedReactions(answering)
         self._wake_at: datetime | None = now
@@ -190,14 +193,14 @@ class Timeline:
             found = self._find(workload_id)
             if found is None or found.admission is None or found.admission.since != start:
                 continue
-            if not found.is_evicting or workload_id in self._end_evicted:
+            if not found.is_evicting or self._known[workload_id].ends_evicted:
                 yield self._remove(found)
 
     def _apply(self, event: TimedEvent) -> Iterator[Workload]:
         if isinstance(event, TimedEdit):
             self._world = event.change(self._world)
         elif isinstance(event, Arrival):
-            self._known[event.workload.id] = _Known(event.workload.group, event.run_time)
+            self._known[event.workload.id] = _Known(event.workload.group, event.run_time, event.ends_evicted)
             self._world = self._world.with_changes([(None, event.workload)])
         else:
             found = self._find(event.workload)

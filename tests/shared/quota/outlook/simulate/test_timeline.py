@@ -106,9 +106,9 @@ def test_evicted_run_of_a_workload_known_for_that_ends_where_its_time_is_over_fi
     stops: int, run_time: int, expected: list[tuple[int, list[str]]]
 ) -> None:
     borrower = pending("a", 8, "a0")
-    events = [arrival(0, borrower, run_time), arrival(4, pending("b", 4, "b0"), 3)]
-    stopping = Reactions(timedelta(seconds=stops))
-    timeline = Timeline(given(TWO), NOW, stopping=stopping, end_evicted={borrower.id})
+    events = [Arrival(NOW, borrower, timedelta(seconds=run_time), ends_evicted=True)]
+    events.append(arrival(4, pending("b", 4, "b0"), 3))
+    timeline = Timeline(given(TWO), NOW, stopping=Reactions(timedelta(seconds=stops)))
     ended = [(seconds, names) for seconds, names, _, _ in happened([*timeline.live([*events], after(100), AT_ONCE)])]
     assert [each for each in ended if each[1]][: len(expected)] == expected
 
