@@ -35,7 +35,7 @@ class RunningWorkload(NamedTuple):
         return (-self.workload.priority, self.since, queue_order(self.workload))
 
 
-UsersByKey = Mapping[FlavorResource, Sequence[tuple[RunningWorkload, Amount]]]
+RunningByKey = Mapping[FlavorResource, Sequence[tuple[RunningWorkload, Amount]]]
 """key -> those of which something counts there, in the order of recycling, and what each uses of it."""
 
 
@@ -84,10 +84,10 @@ class RecyclingOrder:
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
         if exempt:
-            ready = {key: [each for each in users if not self.is_exempt(each[0])] for key, users in by_key.items()}
+            ready = {key: [each for each in using if not self.is_exempt(each[0])] for key, using in by_key.items()}
             self._ready = _Remaining(ready, evicted)
-            for key, users in by_key.items():
-                ends = (self.exempt_until(each) for each, _ in users if self.is_exempt(each))
+            for key, using in by_key.items():
+                ends = (self.exempt_until(each) for each, _ in using if self.is_exempt(each))
                 self._exempt_ends[key] = min(ends, default=now)
 
     def first(self, key: FlavorResource, amount: Amount = 1) -> Sequence[RunningWorkload]:
@@ -123,19 +123,19 @@ class RecyclingOrder:
 class _Remaining:
     """For each key, those that use it and are not evicted: which come first."""
 
-    __slots__ = ("_evicted", "_passed", "_users")
+    __slots__ = ("_evicted", "_passed", "_running")
 
-    def __init__(self, users: UsersByKey, evicted: Set[WorkloadId]) -> None:
-        self._users = users
+    def __init__(self, running: RunningByKey, evicted: Set[WorkloadId]) -> None:
+        self._running = running
         self._evicted = evicted
         self._passed: dict[FlavorResource, int] = {}
-        """key -> how many of its users, from the first, are evicted."""
+        """key -> how many of those that use it, from the first, are evicted."""
 
     def first(self, key: FlavorResource, amount: Amount) -> Sequence[RunningWorkload]:
-        users, place = self._users.get(key, ()), self._passed.get(key, 0)
+        running, place = self._running.get(key, ()), self._passed.get(key, 0)
         found: list[RunningWorkload] = []
-        while place < len(users) and amount > 0:
-            each, used = users[place]
+        while place < len(running) and amount > 0:
+            each, used = running[place]
             place += 1
             if each.id not in self._evicted:
                 found.append(each)
@@ -148,7 +148,7 @@ class _Remaining:
         self._passed.clear()
 
 
-def _by_key(running: Iterable[RunningWorkload], counted: Iterable[Counted]) -> UsersByKey:
+def _by_key(running: Iterable[RunningWorkload], counted: Iterable[Counted]) -> RunningByKey:
     found: dict[FlavorResource, list[tuple[RunningWorkload, Amount]]] = {}
     for each, quantities in zip(running, counted, strict=True):
         used = dict(each.quantities)
