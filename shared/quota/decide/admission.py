@@ -167,8 +167,8 @@ class AdmissionPasses:
         self, leaf_usage: LeafUsage, workload: Workload, assignments: Assignments
     ) -> Iterable[Candidate]:
         """Return what is worth trying, best first; nothing where nothing fits."""
-        fits, group = self.usage.fits, leaf_usage.leaf.group
-        place = next((at for at, each in enumerate(assignments) if fits(leaf_usage, each.quantities)), None)
+        room, group = self.usage.room(leaf_usage.path), leaf_usage.leaf.group
+        place = next((at for at, each in enumerate(assignments) if room.holds(each.quantities)), None)
         if place is None:
             return ()
         may_not_borrow = self.inputs.taken_over.may_not_borrow
@@ -176,7 +176,7 @@ class AdmissionPasses:
             return self._all_candidates(leaf_usage, workload, assignments)
         first = assignments[place]
         for each in (first,) if group.when_can_borrow is WhenCanBorrow.BORROW else assignments[place:]:
-            if leaf_usage.is_entitled(each.quantities, workload) and fits(leaf_usage, each.quantities):
+            if leaf_usage.is_entitled(each.quantities, workload) and room.holds(each.quantities):
                 return (Candidate(each, entitled=True, starts=True, rank=()),)
         return (Candidate(first, entitled=False, starts=True, rank=()),)
 

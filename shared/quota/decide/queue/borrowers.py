@@ -17,7 +17,7 @@ from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.state.eviction_plan import Preemptor
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
-from shared.quota.decide.state.round_usage import RoundUsage
+from shared.quota.decide.state.round_usage import Room, RoundUsage
 from shared.quota.decide.state.steps import (
     LeastNeeds,
     QueueStep,
@@ -29,24 +29,9 @@ from shared.quota.decide.state.steps import (
 from shared.quota.decide.state.usage import GroupPath, Keys
 from shared.quota.model.tree import ROOT
 from shared.quota.model.workload import WorkloadId
-from shared.resources import Amount, FlavorResource
 
 TryHead = Callable[[LeafQueue, QueueHead], None]
 """Starts the head of this queue, or lets it wait."""
-
-
-class BelowParent(dict[FlavorResource, Amount]):
-    """key -> how much of it is available below one parent; computed when first requested."""
-
-    __slots__ = ("_path", "_usage")
-
-    def __init__(self, usage: RoundUsage, path: GroupPath) -> None:
-        self._usage = usage
-        self._path = path
-
-    def __missing__(self, key: FlavorResource) -> Amount:
-        found = self[key] = self._usage.available(self._path, key)
-        return found
 
 
 def _partly_entitled(inputs: RoundInput) -> Iterator[str]:
@@ -109,7 +94,7 @@ class Borrowers:
     def _unopened(self, below: StepsBelow) -> Unopened | None:
         """Return the leaves whose steps hold, if anything could fit there."""
         path = self._inputs.cache.leaves[next(iter(below.leaves))].leaf.path[1:]
-        room = BelowParent(self._usage, path)
+        room = self._usage.room(path)
         takes = set[tuple[bool, Keys]]()
         for keys, least, beyond_min, _ in below.by_keys:
             if is_within(least, room, keys):
@@ -119,7 +104,7 @@ class Borrowers:
         self._take_part(path, below.by_keys)
         return Unopened(path, takes, partial(self._heads_of, below.leaves, room))
 
-    def _heads_of(self, names: Iterable[str], room: BelowParent) -> Iterator[QueueHead]:
+    def _heads_of(self, names: Iterable[str], room: Room) -> Iterator[QueueHead]:
         """Yield the heads of these leaves, by their steps. `room`: below their parent, when the pass began."""
         leaves, now = self._inputs.cache.leaves, self._inputs.now
         for name in names:
@@ -143,7 +128,7 @@ class Borrowers:
 
         Flavors fill up in the order of preference, so the last ones are asked first.
         """
-        room = BelowParent(self._usage, parent)
+        room = self._usage.room(parent)
         return any(is_within(each.least, room, each.keys) for each in reversed(needs))
 
     def _head_at(self, name: str, step: QueueStep) -> QueueHead:
@@ -168,7 +153,7 @@ class Borrowers:
         parents = self._open[group]
         while parents:
             path = parents[-1]
-            needs, room = self._needs[path[0]], BelowParent(self._usage, path)
+            needs, room = self._needs[path[0]], self._usage.room(path)
             while needs and not is_within(needs[-1].least, room, needs[-1].keys):
                 needs.pop()
             if needs:
@@ -187,7 +172,7 @@ class Borrowers:
             return self._next_evaluated(name)
         chosen, known = self._steps.pop(name), self._inputs.cache.leaves[name]
         steps = known.steps(self._inputs.now)
-        room = BelowParent(self._usage, head.path[1:])
+        room = self._usage.room(head.path[1:])
         step = None if steps is None else first_within(steps, room, chosen.queue_place)
         if step is None:
             return None

@@ -150,12 +150,13 @@ def evaluate(
     """
     strict = leaf_usage.leaf.reclaim.mode is ReclaimMode.STRICT
     may_borrow = workload.id not in may_not_borrow
+    room = usage.room(leaf_usage.path)  # no other decision is made while the workload is evaluated
 
     def fit(option: FlavorChoice) -> Fit:
         if not leaf_usage.may_hold(option.quantities, workload):
             return Fit(entitled=False, fits=False)
         entitled = leaf_usage.is_entitled(option.quantities, workload)
-        fits = usage.fits(leaf_usage, option.quantities)
+        fits = room.holds(option.quantities)
         borrows = may_borrow and (not strict or leaf_usage.is_below_runtime(option.quantities))
         return Fit(entitled, fits and (entitled or borrows))
 

@@ -25,6 +25,27 @@ from shared.quota.model.workload import Workload, WorkloadId
 from shared.resources import Amount, FlavorResource
 
 
+class Room(dict[FlavorResource, Amount]):
+    """key -> how much of it is available to one group; computed when first requested, and right until usage changes."""
+
+    __slots__ = ("_path", "_views")
+
+    def __init__(self, views: UsageViews, path: GroupPath) -> None:
+        self._views = views
+        self._path = path
+
+    def __missing__(self, key: FlavorResource) -> Amount:
+        found = self[key] = self._views.available(self._path, key)
+        return found
+
+    def holds(self, quantities: Quantities) -> bool:
+        """Return whether there is room for all of these quantities."""
+        for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again
+            if self[key] < amount:
+                return False
+        return True
+
+
 class RoundUsage:
     """The usage views of one round, its leaves' sums, and the workloads that it has started."""
 
@@ -110,9 +131,9 @@ class RoundUsage:
         """Return what the admitted workloads of the subtree request, without those evicted, or planned to be."""
         return self.used.used(group, key) - self._gone.used(group, key)
 
-    def available(self, path: GroupPath, key: FlavorResource) -> Amount:
-        """Return the most of `key` that the group at the start of `path` can still take in every view."""
-        return self._views.available(path, key)
+    def room(self, path: GroupPath) -> Room:
+        """Return the most that the group at the start of `path` can still take in every view, by key."""
+        return Room(self._views, path)
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Return whether `quantities` fit all three usage views, within every limit on the leaf's path."""

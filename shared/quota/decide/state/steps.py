@@ -219,8 +219,9 @@ def first_within(steps: Steps, room: Mapping[FlavorResource, Amount], first_plac
     first: QueueStep | None = None
     for keys, least, _, of_keys in steps.by_keys:
         if all(map(le, least, map(room.__getitem__, keys))):  # `is_within` without the call, which costs as much again
+            available = [room[key] for key in keys]
             for step in of_keys:
-                if step.queue_place >= first_place and is_within(step.needs, room, keys):
+                if step.queue_place >= first_place and all(map(le, step.needs, available)):
                     if first is None or step.place < first.place:
                         first = step
                     break
