@@ -84,11 +84,12 @@ class RecyclingOrder:
         self._exempt_ends: dict[FlavorResource, datetime] = {}
         """key -> when the first one that uses it stops being exempt."""
         if exempt:
-            ready = {key: [each for each in using if not self.is_exempt(each[0])] for key, using in by_key.items()}
-            self._ready = _Remaining(ready, evicted)
+            ready = {}
             for key, using in by_key.items():
-                ends = (self.exempt_until(each) for each, _ in using if self.is_exempt(each))
-                self._exempt_ends[key] = min(ends, default=now)
+                ends = [self.exempt_until(each) for each, _ in using]
+                ready[key] = [each for each, end in zip(using, ends, strict=True) if end <= now]
+                self._exempt_ends[key] = min((end for end in ends if end > now), default=now)
+            self._ready = _Remaining(ready, evicted)
 
     def first(self, key: FlavorResource, amount: Amount = 1) -> Sequence[RunningWorkload]:
         """Return the least important workloads that use `key`: as many as use that amount, all exempt or none."""

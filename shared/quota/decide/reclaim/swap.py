@@ -143,11 +143,13 @@ class Swaps:
         search, leaf_usage = VictimSearch(self.usage, self.delays), preemptor.leaf_usage
         reason, rule = EvictionReason.PREEMPTED, EvictionRule.SWAP
         for key, most in preemptor.bounds:
-            while self.usage.planned.charge(leaf_usage.name, key) > most:
-                running = next(iter(search.least_important(leaf_usage, key)), None)
-                if running is None or running.workload.priority >= preemptor.workload.priority:
+            while (beyond := self.usage.planned.charge(leaf_usage.name, key) - most) > 0:
+                found = search.less_important(leaf_usage, preemptor.workload.priority, key, beyond)
+                if not found:
                     self.waits.wake(*search.spared_until)
                     return False
-                preemptor.victims.append(Victim(running, leaf_usage, reason, rule, leaf_usage.name, key, preemptor))
-                self.usage.evict(leaf_usage, running)
+                preemptor.victims.extend(
+                    Victim(each, leaf_usage, reason, rule, leaf_usage.name, key, preemptor) for each in found
+                )
+                self.usage.evict(leaf_usage, *found)
         return True

@@ -143,7 +143,7 @@ class VictimSearch:
         if not leaf_usage.running.preemptible_below(priority):
             return ()
         reason, rule = EvictionReason.PREEMPTED, EvictionRule.PREEMPTION
-        found = takewhile(lambda each: each.workload.priority < priority, self.least_important(leaf_usage, key, amount))
+        found = self.less_important(leaf_usage, priority, key, amount)
         return [Victim(each, leaf_usage, reason, rule, leaf_usage.name, key) for each in found]
 
     def keys_over_ceiling(
@@ -187,6 +187,13 @@ class VictimSearch:
         if not found or not order.is_exempt(found[0]) or self._is_past(order.exempt_ends(key)):
             return found
         return order.first_ready(key, amount)
+
+    def less_important(
+        self, leaf_usage: LeafUsage, priority: int, key: FlavorResource, amount: Amount
+    ) -> Sequence[RunningWorkload]:
+        """Return those of them that have a lower priority than this."""
+        found = self.least_important(leaf_usage, key, amount)
+        return list(takewhile(lambda each: each.workload.priority < priority, found))
 
     def has_run_long_enough(self, leaf_usage: LeafUsage, running: RunningWorkload) -> bool:
         """Return whether the exemption after start since its start is over, or delays do not matter here."""

@@ -40,7 +40,7 @@ class Room(dict[FlavorResource, Amount]):
 
     def holds(self, quantities: Quantities) -> bool:
         """Return whether there is room for all of these quantities."""
-        for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again
+        for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
             if self[key] < amount:
                 return False
         return True
@@ -137,7 +137,7 @@ class RoundUsage:
 
     def fits(self, leaf_usage: LeafUsage, quantities: Quantities) -> bool:
         """Return whether `quantities` fit all three usage views, within every limit on the leaf's path."""
-        return self._views.fits(leaf_usage.path, quantities)
+        return self.room(leaf_usage.path).holds(quantities)
 
     def start(self, leaf_usage: LeafUsage, start: Start) -> None:
         """Admit a workload: it counts in every view from now on."""

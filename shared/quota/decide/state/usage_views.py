@@ -33,13 +33,6 @@ class UsageViews(dict[FlavorResource, tuple[KeyCharges, ...]]):
                 least = min(least, each.available(path))
         return least
 
-    def fits(self, path: GroupPath, quantities: Quantities) -> bool:
-        """Return whether `quantities` fit every view, within every limit on the path."""
-        for key, amount in quantities:  # noqa: SIM110 - a generator costs as much again, and this runs most
-            if self.available(path, key) < amount:
-                return False
-        return True
-
 
 class UsedSums:
     """Used of all groups: plain sums, without idle guarantees."""

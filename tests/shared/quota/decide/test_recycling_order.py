@@ -11,7 +11,7 @@ from shared.resources import Amount, FlavorResource
 from tests.builders import NOW, after, running
 from tests.shared.quota.decide.plan_words import name
 
-GPU, CPU = FlavorResource("default", "gpu"), FlavorResource("default", "cpu")
+GPU = FlavorResource("default", "gpu")
 WORK = (
     running("a", {"gpu": 2}, "new", since=after(-10)),
     running("a", {"gpu": 1, "cpu": 1}, "both", since=after(-20)),
