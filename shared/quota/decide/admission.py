@@ -207,7 +207,7 @@ class AdmissionPasses:
         queue.wait(workload)
 
     def _still_starts(self, leaf_usage: LeafUsage, workload: Workload, chosen: Candidate) -> bool:
-        """Return whether the workload can start in what was the best for it when it became the head of its leaf.
+        """Return whether the workload can start in what was the best for it when that was chosen.
 
         Room only shrinks, and nothing else has changed its leaf since: what was better then did not fit, and does not.
         """

@@ -15,6 +15,7 @@ from functools import partial
 from shared.quota.decide.queue.fair_sharing import QueueHead, Unopened
 from shared.quota.decide.queue.leaf_queue import LeafQueue
 from shared.quota.decide.state.eviction_plan import Preemptor
+from shared.quota.decide.state.flavor_assignment import Candidate
 from shared.quota.decide.state.pods_ready import AdmissionBlock
 from shared.quota.decide.state.round_input import RoundInput
 from shared.quota.decide.state.round_usage import Room, RoundUsage
@@ -180,7 +181,7 @@ class Borrowers:
             return self._head_at(name, step)
         queue = self._queues[name] = self._queue_of(name)
         queue.go_to(chosen.queue_place)
-        try_head(queue, head)
+        try_head(queue, head._replace(chosen=Candidate(step.assignment, entitled=False, starts=True, rank=())))
         # Those whom the head held back may follow now, and they may need less.
         self._take_part(head.path[1:], known.least_needs)
         return self._next_evaluated(name)

@@ -13,7 +13,7 @@ from shared.quota.model.eligibility import Options
 from shared.quota.model.workload import Workload
 from shared.resources import Amount, keys_in
 
-_ONE_GONE_OF: Final = 64
+_ONE_GONE_OF: Final = 8
 """For so many workloads that wait, one that is gone is kept: finding out who is gone costs a look at each."""
 
 

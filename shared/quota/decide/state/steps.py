@@ -17,7 +17,7 @@ from shared.api.durations import later
 from shared.quota.decide.state.equivalence import EquivalenceClasses
 from shared.quota.decide.state.flavor_assignment import Assignments, FlavorAssignment, FlavorChoice, borrowing_order
 from shared.quota.decide.state.leaf_usage import LeafUsage
-from shared.quota.decide.state.usage import Keys, Quantities
+from shared.quota.decide.state.usage import Keys
 from shared.quota.measure.group_usage import NO_NUMBERS, GroupNumbers, Numbers
 from shared.quota.measure.snapshot import LeafSnapshot
 from shared.quota.model.settings import ReclaimMode
@@ -39,6 +39,7 @@ class QueueStep(NamedTuple):
     needs: KeyAmounts
     beyond_min: bool
     """Whether it takes its leaf's used beyond effectiveMin."""
+    assignment: FlavorAssignment
 
 
 class StepsOfKeys(NamedTuple):
@@ -60,6 +61,7 @@ class Steps(NamedTuple):
     """The steps of one leaf."""
 
     by_keys: LeastNeeds
+    """In the order of their first steps."""
     until: datetime | None
     """From this moment on more workloads hold back those behind them; None: never."""
 
@@ -118,7 +120,7 @@ def compute_steps(classes: EquivalenceClasses, numbers: GroupNumbers, now: datet
     for queue_place, workload, assignments in classes.in_turn(held_back_from):
         for each in order.of(workload, assignments):
             place += 1
-            step = _step((place, queue_place), workload, each.quantities, limits)
+            step = _step((place, queue_place), workload, each, limits)
             if step is None:
                 continue
             earlier = found.setdefault(step.keys, [])
@@ -159,18 +161,18 @@ def _until(leaf: LeafSnapshot, held_back_from: datetime | None) -> datetime | No
 
 
 def _step(
-    places: tuple[int, int], workload: Workload, quantities: Quantities, limits: Mapping[FlavorResource, _Limits]
+    places: tuple[int, int], workload: Workload, assignment: FlavorAssignment, limits: Mapping[FlavorResource, _Limits]
 ) -> QueueStep | None:
     """Return the step of this workload in one assignment; None if a limit of its own leaf keeps it from that."""
     needs, keys, beyond_min = [], [], False
-    for key, amount in sorted(quantities):
+    for key, amount in sorted(assignment.quantities):
         margin, kept, within_min, promised = limits.get(key, _NO_LIMITS)
         if amount > margin or (amount > promised and not workload.preemptible):
             return None
         beyond_min = beyond_min or amount > within_min
         needs.append(max(0, amount - kept))
         keys.append(key)
-    return QueueStep(*places, _shared(tuple(keys)), tuple(needs), beyond_min)
+    return QueueStep(*places, _shared(tuple(keys)), tuple(needs), beyond_min, assignment)
 
 
 @lru_cache(maxsize=1024)
@@ -218,6 +220,8 @@ def first_within(steps: Steps, room: Mapping[FlavorResource, Amount], first_plac
     """
     first: QueueStep | None = None
     for keys, least, _, of_keys in steps.by_keys:
+        if first is not None and first.place < of_keys[0].place:
+            break
         if all(map(le, least, map(room.__getitem__, keys))):  # `is_within` without the call, which costs as much again
             available = [room[key] for key in keys]
             for step in of_keys:

@@ -103,7 +103,7 @@ def test_later_state_of_a_leaf_takes_over_the_classes_that_are_still_valid() -> 
     assert classes.leaf is snapshot.leaves["leaf"]
 
 
-@pytest.mark.parametrize(("number", "smallest"), [(63, 2), (64, 1)])
+@pytest.mark.parametrize(("number", "smallest"), [(7, 2), (8, 1)])
 def test_who_is_gone_is_in_the_bound_only_where_many_wait(number: int, smallest: int) -> None:
     small, *others = [pending("leaf", 1, "small"), *(pending("leaf", 2, f"w{each}") for each in range(number))]
     world = given("root 9\n  leaf 9", [small, *others])
