@@ -19,6 +19,8 @@ from tests.shared.quota.reference.inputs import EPOCH
 from tests.shared.quota.reference.usage_by_definition import asked
 
 SECOND = timedelta(seconds=1)
+MOST_BORDERS = 4
+"""Of so many borders to come there is notice, the nearest ones."""
 Timed = Override | Window
 Numbers = dict[tuple[str, str, str], int]
 """(flavor, limit, resource) → the number."""
@@ -99,7 +101,7 @@ def _next_moment(timed: list[Timed], now: datetime) -> datetime | None:
 def without_notice(cycle: Cycle) -> Iterator[str]:
     """Groups that use more than their max at a coming border lets them, of which too few have notice."""
     now, capacity, written = cycle.snapshot.now, cycle.snapshot.capacity, cycle.snapshot.world.written
-    for border in sorted(_announced(written, now)) if written is not None else ():
+    for border in sorted(_announced(written, now))[:MOST_BORDERS] if written is not None else ():
         for name, group in written.groups.items() if written is not None else ():
             numbers, _ = in_force_by_definition(group, border)
             for (flavor, limit, resource), most in numbers.items():

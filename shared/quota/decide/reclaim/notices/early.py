@@ -1,7 +1,8 @@
 """Who is told before a border: those who go when an override or a window with `noticeBefore` begins or ends.
 
 From then on each cycle also plans as if the border had passed, and `gracePeriod` after it. The victims of that plan
-have notice, those that are not among them any more lose it. Nothing else is taken from such a plan.
+have notice, those that are not among them any more lose it. Nothing else is taken from such a plan. While a grace period
+after a border lasts, the plan for it is made for the tree in force now: one for all that have passed.
 
     vision: max 8, until 18:00 an override with max 16 and noticeBefore 30m; 12 are in use, `reclaim.notice` is 5m.
     At 17:30 the least important 4 are told that they go at 18:00, and at 18:00 they go.
@@ -9,9 +10,11 @@ have notice, those that are not among them any more lose it. Nothing else is tak
 See docs/specification.md §4.13.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Final
 
 from shared.api.core.metadata import LONG_AGO
@@ -24,7 +27,7 @@ from shared.quota.model.tree import Tree
 from shared.quota.model.workload import EvictionReason, Workload
 
 BORDERS: Final = 4
-"""For so many borders at most one cycle plans ahead, the nearest ones."""
+"""For so many coming borders at most one cycle plans ahead, the nearest ones."""
 _OWN_CAUSES: Final = frozenset(
     {EvictionReason.PODS_READY_TIMEOUT, EvictionReason.OVER_TIME, EvictionReason.CAPACITY_LOST}
 )
@@ -39,11 +42,12 @@ def with_early_notices(found: Plan, snapshot: Snapshot, written: Tree, cache: Cy
     `written`: the tree with its overrides and windows. `decide`: makes the plan of a snapshot without these notices.
     """
     grace = max((leaf.reclaim.grace_period for leaf in snapshot.leaves.values()), default=timedelta())
-    soon = announced(written, earlier(snapshot.now, grace), snapshot.now)[:BORDERS]
+    due = announced(written, earlier(snapshot.now, grace), snapshot.now)
+    passed = bisect_right(due, snapshot.now, key=attrgetter("at"))
     before, cache.ahead = cache.ahead, {}
     notices, kept = list(found.notices), set[int]()
     known = {each.workload.id for each in _going(found)}
-    for border in soon:
+    for border in due[max(0, passed - 1) : passed + BORDERS]:
         given, own = before.get(border.at, (snapshot, CycleCache()))
         given = _at_border(snapshot, border.at, grace, given)
         cache.ahead[border.at] = given, own
@@ -58,7 +62,7 @@ def with_early_notices(found: Plan, snapshot: Snapshot, written: Tree, cache: Cy
 
 def _at_border(snapshot: Snapshot, border: datetime, grace: timedelta, previous: Snapshot) -> Snapshot:
     """Return what there is now, measured as if the border had passed and every grace period after it."""
-    world = snapshot.world.at(border)
+    world = snapshot.world.at(max(border, snapshot.now))
     if world.tree.groups == previous.world.tree.groups:
         world = replace(world, tree=previous.world.tree)
     over = {(name, key): LONG_AGO for name, keys in snapshot.numbers.items() for key in keys} if grace else {}

@@ -141,6 +141,39 @@ def test_a_window_that_has_just_closed_tells_before_it_opens_again() -> None:
     assert noticed(plan(measure(world, moment))) == [("a3", after(720)), ("a2", after(720))]
 
 
+def _changes_nothing(*moments: int) -> tuple[Override, ...]:
+    """Overrides of ten seconds each that begin then, with notice as early as that of LENT."""
+    same = (Entry("default", min={GPU: 4}),)
+    return tuple(Override(after(at), after(at + 10), quotas=same, notice_before=3 * MINUTE) for at in moments)
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        pytest.param((310, 330, 350, 430), ["a3", "a2"], id="six have passed, the third to come"),
+        pytest.param((310, 430), ["a3", "a2"], id="the third to come"),
+        pytest.param((430, 450), [], id="the fifth to come"),
+    ],
+)
+def test_the_four_nearest_borders_that_are_to_come_have_notice(others: tuple[int, ...], told: list[str]) -> None:
+    found, now = tree(GROUPS), after(420)
+    groups = replace(found["a"], overrides=(LENT,)), replace(found["b"], overrides=_changes_nothing(*others))
+    written = found.with_group(groups[0]).with_group(groups[1])
+    world = given(found, WORK, grace_period=2 * MINUTE).with_tree(DatedTree.at(written, now))
+    assert [name for name, _ in noticed(plan(measure(world, now)))] == told
+
+
+def test_after_a_border_the_tree_in_force_says_who_goes() -> None:
+    """At 600 a may use 2, from 610 on again 4; the grace period after 600 lasts."""
+    later_on = Override(after(610), after(900), quotas=LENT.quotas)
+    found, now = tree(GROUPS), after(620)
+    written = found.with_group(replace(found["a"], overrides=(LENT, later_on)))
+    work = with_notice(*WORK, when=after(420))
+    world = given(found, work, grace_period=2 * MINUTE).with_tree(DatedTree.at(written, now))
+    decided = plan(measure(world, now))
+    assert ([name(each) for each in decided.notices_withdrawn], decided.evictions) == (["a2", "a3"], ())
+
+
 def test_cycles_that_remember_decide_as_those_that_do_not() -> None:
     cache, snapshot, world = CycleCache(), None, at(after(420), *WORK, notice=MINUTE)
     for moment, gone in ((420, None), (421, WORK[0]), (430, WORK[3])):
