@@ -1,8 +1,8 @@
 """Who is told before a border: those who go when an override or a window with `noticeBefore` begins or ends.
 
 From then on each cycle also plans as if the border had passed, and `gracePeriod` after it. The victims of that plan
-have notice, those that are not among them any more lose it. Nothing else is taken from such a plan. While a grace period
-after a border lasts, the plan for it is made for the tree in force now: one for all that have passed.
+have notice, those that are not among them any more lose it. Nothing else is taken from such a plan. While a grace
+period after a border lasts, that plan is for the tree in force now: one for all borders that have passed.
 
     vision: max 8, until 18:00 an override with max 16 and noticeBefore 30m; 12 are in use, `reclaim.notice` is 5m.
     At 17:30 the least important 4 are told that they go at 18:00, and at 18:00 they go.
