@@ -152,6 +152,7 @@ def _changes_nothing(*moments: int) -> tuple[Override, ...]:
     [
         pytest.param((310, 330, 350, 430), ["a3", "a2"], id="six have passed, the third to come"),
         pytest.param((310, 430), ["a3", "a2"], id="the third to come"),
+        pytest.param((420, 440), ["a3", "a2"], id="one begins now, the fourth to come"),
         pytest.param((430, 450), [], id="the fifth to come"),
     ],
 )
