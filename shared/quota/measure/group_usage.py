@@ -39,7 +39,7 @@ class Numbers(msgspec.Struct, frozen=True, gc=False):
     charge: Amount = 0
     """What the group costs its parent: used, plus what it keeps for idle groups below."""
     idle_charge: Amount = 0
-    """What the group costs its parent even while idle: the lower of guarantee and runtime."""
+    """What the group costs its parent even while idle: the lower of guarantee and runtime without turns."""
     demand: Amount = 0
     """request, at least the guarantee, at most the ceiling."""
     runtime: Amount = 0

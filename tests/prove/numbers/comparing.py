@@ -97,25 +97,35 @@ def broken_invariants(inputs: ReferenceInputs) -> Iterator[str]:
                 for child in inputs.tree.children(name)
                 if child != SYSTEM
             }
-            for found in _of_group(name, own, needs.get((name, key), 0)):
+            for found in _of_group(name, own, needs.get((name, key), 0), snapshot.before_turns.of(name, key).runtime):
                 yield f"{name} {key}: {found}"
-            for found in _of_division(own, below):
+            for found in (*_of_charge(own, below), *_of_division(own, below)):
                 yield f"{name} {key}: {found}"
     yield from _of_min(inputs, snapshot)
     yield from _of_turns(snapshot)
 
 
-def _of_group(name: str, own: Numbers, need: Amount) -> Iterator[str]:
-    """`need`: what a turn gives the group; with children that hold more than their ceilings it can be above demand."""
+def _of_group(name: str, own: Numbers, need: Amount, without_turns: Amount) -> Iterator[str]:
+    """`need`: what a turn gives the group; with children that hold more than their ceilings it can be above demand.
+
+    `without_turns`: its runtime then.
+    """
     highest = max(own.ceiling, own.guarantee, own.non_preemptible)
     if name != ROOT and own.runtime > highest:
         yield f"runtime {own.runtime} is above {own.ceiling}, guarantee {own.guarantee}, kept {own.non_preemptible}"
     if name != ROOT and own.runtime > max(own.demand, own.non_preemptible, need):
         yield f"runtime {own.runtime} is above demand {own.demand} and held {own.non_preemptible}"
-    if own.idle_charge != min(own.guarantee, own.runtime):
-        yield f"costs {own.idle_charge} while idle, with guarantee {own.guarantee} and runtime {own.runtime}"
+    if own.idle_charge != min(own.guarantee, without_turns):
+        yield f"costs {own.idle_charge} while idle, with guarantee {own.guarantee} and runtime {without_turns}"
     if own.limit != (min(own.ceiling, own.runtime) if name == ROOT else own.ceiling):
         yield f"limit {own.limit}, with ceiling {own.ceiling} and runtime {own.runtime}"
+
+
+def _of_charge(own: Numbers, below: Mapping[str, Numbers]) -> Iterator[str]:
+    """With turns too: a start counts only what its group does not cost already."""
+    costs = sum(max(child.idle_charge, child.charge) for child in below.values())
+    if below and own.charge != costs:
+        yield f"charge {own.charge}, and the children cost {costs}"
 
 
 def _of_division(own: Numbers, below: Mapping[str, Numbers]) -> Iterator[str]:

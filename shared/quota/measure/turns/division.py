@@ -45,7 +45,7 @@ def numbers_with_turns(
 def _with_runtime(numbers: Numbers, runtime: Amount | None, need: Amount) -> Numbers:
     own = numbers.runtime if runtime is None else runtime
     spared = max(numbers.runtime, own, need) - own
-    return replace(numbers, runtime=own, idle_charge=min(numbers.guarantee, own), spared=spared)
+    return replace(numbers, runtime=own, spared=spared)
 
 
 def _runtimes(

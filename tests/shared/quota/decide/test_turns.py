@@ -104,6 +104,19 @@ def test_turn_of_another_leaves_a_group_the_mins_of_its_children_though_its_own_
     }  # fmt: skip
 
 
+def test_turn_does_not_make_an_idle_group_keep_more_than_is_counted_above_it() -> None:
+    """p has 4 without the turn below it, and 7 with it: a has 3 then, in place of 1. Of 10, b uses 3 and q 6."""
+    groups = "root 10\n  p 4 w1\n    a 3 l0\n    b 1\n  q 0 w99"
+    work = [running("b", 3, "kept", preemptible=False), *(running("q", 1, f"q{number}") for number in range(6))]
+    world = world_of(groups, work, pending("q", 9, "more"), holding(large(amount=1)), pending("a", 2, "next"))
+    numbers = measure(world, NOW).numbers
+    assert {name: (numbers[name][KEY].runtime, numbers[name][KEY].charge) for name in ("p", "a")} == {
+        "p": (7, 4), "a": (3, 0)
+    }  # fmt: skip
+    decided = decide(world)
+    assert (starts(decided), waits(decided)["next"]) == ([], "RoomDelayed")
+
+
 @pytest.mark.parametrize(
     ("own", "without"),
     [

@@ -77,7 +77,7 @@ class Book:
         total = 0
         for child in self.tree.children(name):
             if child != SYSTEM:
-                own = self.numbers(child, key)
+                own = self.snapshot.before_turns.of(child, key)
                 total += max(min(own.guarantee, own.runtime), self.charge(child, key))
         return total
 
