@@ -183,16 +183,14 @@ def _short_of(usage: RoundUsage, leaf_usage: LeafUsage, quantities: Quantities) 
 
 def _next_victims(search: VictimSearch, preemptor: Preemptor, key: FlavorResource, lacking: Amount) -> Sequence[Victim]:
     """Return victims of one leaf: as many as would be found one by one while `lacking` is not made up for."""
-    path = preemptor.leaf_usage.path
-    below: str | None = None
-    for group in path:
+    planned = search.usage.planned.charges[key]
+    below, is_for_min = None, False
+    for group in preemptor.leaf_usage.path:
         excess = search.excess(group, key)
         if excess > 0:
             amount = min(lacking, excess)
             if below is None:
                 return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key, amount)
-            planned = search.usage.planned.charges[key]
-            is_min = planned.charge(below) <= planned.numbers[below].min
-            return search.in_branches(group, below, key, amount, for_min=is_min)
-        below = group
+            return search.in_branches(group, below, key, amount, for_min=is_for_min)
+        below, is_for_min = group, is_for_min or planned.charge(group) <= planned.numbers[group].min
     return ()

@@ -114,7 +114,7 @@ def test_turn_does_not_make_an_idle_group_keep_more_than_is_counted_above_it() -
         "p": (7, 4), "a": (3, 0)
     }  # fmt: skip
     decided = decide(world)
-    assert (starts(decided), waits(decided)["next"]) == ([], "RoomDelayed")
+    assert (starts(decided), evictions(decided)) == ([], ["q5 Reclaim for next"])
 
 
 @pytest.mark.parametrize(
@@ -252,6 +252,14 @@ def test_mins_are_taken_back_from_siblings_before_the_holder() -> None:
     world = world_of(tree, busy, [pending("a", 1, "a-next")], job, [pending("m", 2, "owed")])
     decided = decide(world)
     assert evictions(decided) == ["a1 Reclaim for owed", "a0 Reclaim for owed"]
+
+
+def test_min_is_taken_back_where_the_turn_of_its_sibling_uses_the_min_of_their_parent() -> None:
+    """Without the turn of b, c would keep its 1, and b would have to give a its min."""
+    groups = "root 3\n  p 2 w1\n    a 1 w1\n    b 1 w1\n  c 0 w1"
+    turn_of_b = replace(holding(large(amount=2)), admission=running("b", 2).admission)
+    decided = decide(world_of(groups, turn_of_b, running("c", 1, "borrows"), pending("a", 1, "owed")))
+    assert evictions(decided) == ["borrows Reclaim for owed"]
 
 
 def test_min_is_taken_back_after_the_grace_period_from_a_sibling_that_a_turn_alone_puts_over() -> None:
