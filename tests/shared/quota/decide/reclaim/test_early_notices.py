@@ -148,7 +148,7 @@ def _changes_nothing(*moments: int) -> tuple[Override, ...]:
 
 
 @pytest.mark.parametrize(
-    ("others", "told"),
+    ("others", "expected"),
     [
         pytest.param((310, 330, 350, 430), ["a3", "a2"], id="six have passed, the third to come"),
         pytest.param((310, 430), ["a3", "a2"], id="the third to come"),
@@ -156,12 +156,12 @@ def _changes_nothing(*moments: int) -> tuple[Override, ...]:
         pytest.param((430, 450), [], id="the fifth to come"),
     ],
 )
-def test_the_four_nearest_borders_that_are_to_come_have_notice(others: tuple[int, ...], told: list[str]) -> None:
+def test_the_four_nearest_borders_that_are_to_come_have_notice(others: tuple[int, ...], expected: list[str]) -> None:
     found, now = tree(GROUPS), after(420)
     groups = replace(found["a"], overrides=(LENT,)), replace(found["b"], overrides=_changes_nothing(*others))
     written = found.with_group(groups[0]).with_group(groups[1])
     world = given(found, WORK, grace_period=2 * MINUTE).with_tree(DatedTree.at(written, now))
-    assert [name for name, _ in noticed(plan(measure(world, now)))] == told
+    assert [name for name, _ in noticed(plan(measure(world, now)))] == expected
 
 
 def test_after_a_border_the_tree_in_force_says_who_goes() -> None:
