@@ -122,7 +122,7 @@ def _of_group(name: str, own: Numbers, need: Amount, without_turns: Amount) -> I
 
 
 def _of_charge(own: Numbers, below: Mapping[str, Numbers]) -> Iterator[str]:
-    """With turns too: a start counts only what its group does not cost already."""
+    """Yield where the charge of a parent is not what its children cost, with turns too."""
     costs = sum(max(child.idle_charge, child.charge) for child in below.values())
     if below and own.charge != costs:
         yield f"charge {own.charge}, and the children cost {costs}"

@@ -20,7 +20,7 @@ from tests.shared.quota.reference.usage_by_definition import asked
 
 SECOND = timedelta(seconds=1)
 MOST_BORDERS = 4
-"""Of so many borders to come there is notice, the nearest ones."""
+"""Bounds how many coming borders have notice: the nearest ones do."""
 Timed = Override | Window
 Numbers = dict[tuple[str, str, str], int]
 """(flavor, limit, resource) → the number."""

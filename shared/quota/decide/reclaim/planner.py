@@ -184,7 +184,8 @@ def _short_of(usage: RoundUsage, leaf_usage: LeafUsage, quantities: Quantities) 
 def _next_victims(search: VictimSearch, preemptor: Preemptor, key: FlavorResource, lacking: Amount) -> Sequence[Victim]:
     """Return victims of one leaf: as many as would be found one by one while `lacking` is not made up for."""
     planned = search.usage.planned.charges[key]
-    below, is_for_min = None, False
+    below: str | None = None
+    is_for_min = False
     for group in preemptor.leaf_usage.path:
         excess = search.excess(group, key)
         if excess > 0:
@@ -192,5 +193,6 @@ def _next_victims(search: VictimSearch, preemptor: Preemptor, key: FlavorResourc
             if below is None:
                 return search.below_priority(preemptor.leaf_usage, preemptor.workload.priority, key, amount)
             return search.in_branches(group, below, key, amount, for_min=is_for_min)
-        below, is_for_min = group, is_for_min or planned.charge(group) <= planned.numbers[group].min
+        is_for_min = is_for_min or planned.charge(group) <= planned.numbers[group].min
+        below = group
     return ()

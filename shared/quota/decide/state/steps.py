@@ -40,6 +40,7 @@ class QueueStep(NamedTuple):
     beyond_min: bool
     """Whether it takes its leaf's used beyond effectiveMin."""
     assignment: FlavorAssignment
+    """Says in which flavors the workload starts."""
 
 
 class StepsOfKeys(NamedTuple):
@@ -61,7 +62,7 @@ class Steps(NamedTuple):
     """The steps of one leaf."""
 
     by_keys: LeastNeeds
-    """In the order of their first steps."""
+    """Follows the order of their first steps."""
     until: datetime | None
     """From this moment on more workloads hold back those behind them; None: never."""
 

@@ -147,7 +147,7 @@ class Limits:
         return highest if limit is None else min(highest, self.min(name, key) + limit)
 
     def keys_of_root(self) -> Iterable[FlavorResource]:
-        """Every key of which root has something, also those that no group covers; pods of nodes are a count."""
+        """Return every key of which root has something, also those that no group covers; pods of nodes are a count."""
         offered = {name for node in self.inputs.nodes for name in node.allocatable} - {"pods"}
         return {*self.keys, *(FlavorResource(flavor, name) for flavor in self.of_nodes for name in offered)}
 

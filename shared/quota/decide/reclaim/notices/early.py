@@ -27,7 +27,7 @@ from shared.quota.model.tree import Tree
 from shared.quota.model.workload import EvictionReason, Workload
 
 BORDERS: Final = 4
-"""For so many coming borders at most one cycle plans ahead, the nearest ones."""
+"""Bounds for how many coming borders one cycle plans ahead: for the nearest ones."""
 _OWN_CAUSES: Final = frozenset(
     {EvictionReason.PODS_READY_TIMEOUT, EvictionReason.OVER_TIME, EvictionReason.CAPACITY_LOST}
 )

@@ -142,7 +142,7 @@ def test_a_window_that_has_just_closed_tells_before_it_opens_again() -> None:
 
 
 def _changes_nothing(*moments: int) -> tuple[Override, ...]:
-    """Overrides of ten seconds each that begin then, with notice as early as that of LENT."""
+    """Return overrides of ten seconds each that begin then, with notice as early as that of LENT."""
     same = (Entry("default", min={GPU: 4}),)
     return tuple(Override(after(at), after(at + 10), quotas=same, notice_before=3 * MINUTE) for at in moments)
 
